@@ -129,7 +129,13 @@ adapters-common: .adapters/common/ready
 	@rm -f .adapters/results.jsonl
 	.adapters/common/bin/python -m pytest -m adapters -W default -n auto $(COMMON) tests/adapters/test_guides.py
 
-adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
+# Vercel's AI SDK with a Node that is new enough for it.
+.adapters/ai-sdk/ready: Makefile
+	npm install --silent --prefix .adapters/ai-sdk node@22.23.3 ai@7.0.173
+	@touch $@
+
+adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready) .adapters/ai-sdk/ready
+	.adapters/common/bin/python -m pytest -m adapters -W default tests/adapters/test_ai_sdk.py
 	@for name in $(FRAMEWORKS); do \
 	  echo "$$name"; \
 	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py tests/adapters/test_guides.py || exit 1; \
@@ -137,7 +143,8 @@ adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
 
 # The same loops with the outputs of a real session, for the same table.
 adapters-recorded: export KEDGELINE_LOOP = $(abspath $(LOOP))
-adapters-recorded: $(patsubst %,.adapters/%/ready,common $(FRAMEWORKS))
+adapters-recorded: $(patsubst %,.adapters/%/ready,common ai-sdk $(FRAMEWORKS))
+	.adapters/common/bin/python -m pytest -m adapters -W default -k "fits or error_of_ours" tests/adapters/test_ai_sdk.py
 	@for name in common $(FRAMEWORKS); do \
 	  files="tests/adapters/test_$$(echo $$name | tr - _).py"; [ $$name != common ] || files="$(COMMON)"; \
 	  .adapters/$$name/bin/python -m pytest -m adapters -W default -k "fits or takes_the_place or error_of_ours" $$files || exit 1; \

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kedgeline.adapters.runs import AgentRun
-from tests.adapters.contract import CALLS, RECORDED, Planted, Seen
+from kedgeline.adapters.runs import AgentRun, Runs
+from tests.adapters.contract import CALLS, RECORDED, Grown, Planted, Seen, milliseconds
 from tests.adapters.played_server import server
 
 __all__ = ["server"]
@@ -21,7 +21,10 @@ __all__ = ["server"]
 def requests_are_written_down(request: pytest.FixtureRequest) -> Iterator[None]:
     """For the table in docs/frameworks.md, where a file for it is named."""
     Seen.every.clear()
+    Grown.every.clear()
     yield
+    for grown in Grown.every.values():
+        grown.holds()
     if not (place := os.environ.get("KEDGELINE_ADAPTER_RESULTS")):
         return
     with Path(place).open("a") as file:
@@ -29,6 +32,9 @@ def requests_are_written_down(request: pytest.FixtureRequest) -> Iterator[None]:
             if len(seen.sizes) == CALLS + 1:
                 told: dict[str, Any] = {"test": request.node.nodeid, "sizes": seen.sizes}
                 told |= {"breaks": seen.breaks, "recorded": bool(RECORDED)}
+                told |= {"most": max((one.most for one in Grown.every.values()), default=0)}
+                if "error_of_ours" in request.node.name and not RECORDED:
+                    told |= {"milliseconds": milliseconds(list(Grown.every.values())[-1])}
                 file.write(json.dumps(told) + "\n")
 
 
@@ -50,16 +56,24 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Planted:
 
 @pytest.fixture(autouse=True)
 def messages_that_stay_are_the_same_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    step, astep = AgentRun.step, AgentRun.astep
+    step, astep, of_list = AgentRun.step, AgentRun.astep, Runs.of_list
+
+    def listed(self: Runs, messages: list[Any]) -> AgentRun:
+        run = of_list(self, messages)
+        Grown.of(run).listed = True
+        return run
 
     def watched(self: AgentRun, messages: list[Any], **known: Any) -> list[Any]:
         given = list(messages)
-        return look(self, messages, given, step(self, messages, **known))
+        sent = look(self, messages, given, step(self, messages, **known))
+        return Grown.of(self).step(given, sent, known)
 
     async def awatched(self: AgentRun, messages: list[Any], **known: Any) -> list[Any]:
         given = list(messages)
-        return look(self, messages, given, await astep(self, messages, **known))
+        sent = look(self, messages, given, await astep(self, messages, **known))
+        return Grown.of(self).step(given, sent, known)
 
+    monkeypatch.setattr(Runs, "of_list", listed)
     monkeypatch.setattr(AgentRun, "step", watched)
     monkeypatch.setattr(AgentRun, "astep", awatched)
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
+from math import ceil
 from pathlib import Path
+from statistics import median
+from time import process_time
 from typing import Any, ClassVar
 
+from kedgeline.adapters.runs import AgentRun, Runs
 from kedgeline.pipeline.lists import digest
 from kedgeline.pipeline.read import read
+from kedgeline.planning import POLICY
 from kedgeline.tokens import EXACT
 
 CALLS = 60
@@ -85,6 +91,76 @@ class Seen:
         assert len(self.sizes) == calls + 1, len(self.sizes)
         assert compactions >= 3
         assert self.breaks == compactions, (self.breaks, compactions)
+
+
+@dataclass
+class Grown:
+    """One run as it asked us: how much came, and how often that asks for a compaction."""
+
+    every: ClassVar[dict[int, Grown]] = {}
+    run: AgentRun
+    tokens: int = 0
+    left: int = 0
+    given: list[Any] = field(default_factory=list)
+    anew: int = 0
+    """Messages at the beginning that the framework makes anew for each request."""
+    listed: bool = False
+    """Whether it is known by its list alone."""
+    told: bool = False
+    """Whether somebody else decides when."""
+
+    @classmethod
+    def of(cls, run: AgentRun) -> Grown:
+        return cls.every.setdefault(id(run), cls(run))
+
+    def step(self, given: list[Any], sent: list[Any], known: Mapping[str, Any]) -> list[Any]:
+        last = self.run.last
+        if last is not None:
+            self.tokens += max(0, last.tokens_before - self.left)
+            self.left = last.tokens_after
+        pairs = zip(given, self.given, strict=False)
+        self.anew = max((n + 1 for n, (one, old) in enumerate(pairs) if one is not old), default=0)
+        self.given, self.told = given, self.told or bool(known.get("now"))
+        return sent
+
+    @property
+    def most(self) -> int:
+        """Compactions that the growth asks for, and one."""
+        if self.run.last is None:
+            return 0
+        usable = POLICY.usable(self.run.last.window.tokens)
+        begin, span = self.run.at * usable, (self.run.at - self.run.target) * usable
+        return ceil(max(0, self.tokens - begin) / span) + 1
+
+    def holds(self) -> None:
+        assert self.told or self.run.compactions <= self.most, (self.run.compactions, self.most)
+
+
+TURNS = (10, 100, 1_000)
+STEPS = 15
+"""Requests of which the middle one counts."""
+
+
+def milliseconds(grown: Grown) -> list[float]:
+    """Of the processor, of one request where nothing is to do: messages of a run, over and over,
+    and a turn behind the last ones each time."""
+    first, turn = grown.given[:1], grown.given[-2:]
+    taken = []
+    for turns in TURNS:
+        runs, listed = Runs(type(grown.run), window=10**8), [*first]
+        times = []
+        for number in range(turns + STEPS):
+            listed = [*listed, *deepcopy(turn)]
+            if number < turns - 1:
+                continue
+            anew = len(listed) if grown.anew > 1 else grown.anew
+            given = [*deepcopy(listed[:anew]), *listed[anew:]]
+            start = process_time()
+            sent = runs.step_list(given) if grown.listed else runs.of("run").step(given)
+            assert sent is given
+            times.append(1_000 * (process_time() - start))
+        taken.append(median(times[1:]))  # the first counts every text there is
+    return taken
 
 
 NEVER_SENT = frozenset(

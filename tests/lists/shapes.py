@@ -7,8 +7,11 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+from anthropic.types import TextBlock, ThinkingBlock, ToolUseBlock
 from google.genai import types as genai
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from openai.types.chat import ChatCompletionMessage
+from openai.types.responses import ResponseFunctionToolCall, ResponseReasoningItem
 from pydantic_ai import messages as pai
 
 Messages = list[Any]
@@ -221,6 +224,124 @@ def _json(call: Call) -> str:
     return json.dumps({"number": call.number})
 
 
+# Objects of clients, which stand among the caller's own JSON.
+
+
+def openai_chat_objects(talk: Talk) -> Messages:
+    return [
+        ChatCompletionMessage.model_validate(one) if one["role"] == "assistant" else one
+        for one in openai_chat(talk)
+    ]
+
+
+def openai_responses_objects(talk: Talk) -> Messages:
+    known = {"function_call": ResponseFunctionToolCall, "reasoning": ResponseReasoningItem}
+    return [
+        known[one["type"]].model_validate(one) if one.get("type") in known else one
+        for one in openai_responses(talk)
+    ]
+
+
+def anthropic_objects(talk: Talk) -> Messages:
+    known = {"text": TextBlock, "thinking": ThinkingBlock, "tool_use": ToolUseBlock}
+    found = anthropic(talk)
+    for message in found:
+        if message["role"] == "assistant":
+            blocks = message["content"]
+            message["content"] = [known[b["type"]].model_validate(b) for b in blocks]
+    return found
+
+
+# Frameworks that are not among our own packages, as they dump their messages.
+
+
+def agent_framework(talk: Talk) -> Messages:
+    def result(c: Call) -> list[dict[str, Any]]:
+        return [{"type": "function_result", "call_id": c.id, "result": c.output}]
+
+    return _dumped(
+        talk,
+        lambda role, contents: {"type": "message", "role": role, "contents": contents},
+        lambda text: {"type": "text", "text": text},
+        lambda c: {"type": "function_call", "call_id": c.id, **_function(c)},
+        lambda message, c: message("tool", result(c)),
+    )
+
+
+def llama_index(talk: Talk) -> Messages:
+    def message(role: str, blocks: list[Any], **extra: str) -> dict[str, Any]:
+        return {"role": role, "additional_kwargs": extra, "blocks": blocks}
+
+    def told(_: Any, c: Call) -> dict[str, Any]:
+        return message("tool", [{"block_type": "text", "text": c.output}], tool_call_id=c.id)
+
+    return _dumped(
+        talk,
+        message,
+        lambda text: {"block_type": "text", "text": text},
+        lambda c: {
+            "block_type": "tool_call",
+            "tool_call_id": c.id,
+            "tool_name": "part",
+            "tool_kwargs": {"number": c.number},
+        },
+        told,
+    )
+
+
+def haystack(talk: Talk) -> Messages:
+    def call(c: Call) -> dict[str, Any]:
+        return {"id": c.id, "tool_name": "part", "arguments": {"number": c.number}, "extra": None}
+
+    return _dumped(
+        talk,
+        lambda role, blocks: {"role": role, "meta": {}, "name": None, "content": blocks},
+        lambda text: {"text": text},
+        lambda c: {"tool_call": call(c)},
+        lambda message, c: message(
+            "tool", [{"tool_call_result": {"result": c.output, "origin": call(c), "error": False}}]
+        ),
+    )
+
+
+def ai_sdk(talk: Talk) -> Messages:
+    def told(message: Any, c: Call) -> Any:
+        output = {"type": "text", "value": c.output}
+        named = {"toolCallId": c.id, "toolName": "part"}
+        return message("tool", [{"type": "tool-result", **named, "output": output}])
+
+    return _dumped(
+        talk,
+        lambda role, content: {"role": role, "content": content},
+        lambda text: {"type": "text", "text": text},
+        lambda c: {
+            "type": "tool-call",
+            "toolCallId": c.id,
+            "toolName": "part",
+            "input": {"number": c.number},
+        },
+        told,
+    )
+
+
+def _dumped(
+    talk: Talk,
+    message: Callable[[str, list[Any]], Any],
+    text: Callable[[str], Any],
+    call: Callable[[Call], Any],
+    told: Callable[[Any, Call], Any],
+) -> Messages:
+    """Messages of blocks, where each result is a message of its own."""
+    found: Messages = [message("system", [text(talk.system)])] if talk.system else []
+    for one in talk.turns:
+        if one.user:
+            found.append(message("user", [text(one.user)]))
+        blocks = [text(one.answer)] if one.answer else []
+        found.append(message("assistant", [*blocks, *map(call, one.calls)]))
+        found += [told(message, c) for c in one.calls]
+    return found + ([message("user", [text(talk.pending)])] if talk.pending else [])
+
+
 SHAPES: dict[str, Callable[[Talk], Messages]] = {
     "openai-chat": openai_chat,
     "anthropic": anthropic,
@@ -230,4 +351,11 @@ SHAPES: dict[str, Callable[[Talk], Messages]] = {
     "langchain": langchain,
     "pydantic-ai": pydantic_ai,
     "google-genai": google_genai,
+    "openai-chat objects": openai_chat_objects,
+    "openai-responses objects": openai_responses_objects,
+    "anthropic objects": anthropic_objects,
+    "agent-framework": agent_framework,
+    "llama-index": llama_index,
+    "haystack": haystack,
+    "ai-sdk": ai_sdk,
 }

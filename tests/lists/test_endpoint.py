@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -71,6 +73,20 @@ def test_what_is_no_list_is_refused(endpoint: Endpoint) -> None:
 def test_pages_of_a_browser_are_not_answered(endpoint: Endpoint) -> None:
     assert asked(endpoint, {"messages": []}, origin="https://elsewhere.example")[0] == 403
     assert asked(endpoint, {"messages": []}, host="elsewhere.example:80")[0] == 403
+
+
+def test_the_command_serves_with_the_window_of_settings() -> None:
+    command = [sys.executable, "-m", "kedgeline", "serve", "--port", "0", "--json"]
+    given = {**os.environ, "KEDGELINE_WINDOW": str(WINDOW)}
+    with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        port = int(json.loads(served.stdout.readline())["url"].rpartition(":")[2])
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("POST", "/compact", json.dumps({"messages": openai_chat(long_talk())}))
+        done = json.loads(connection.getresponse().read())
+        connection.close()
+        served.terminate()
+    assert (done["window"], done["compacted"]) == (WINDOW, True)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")

@@ -6,13 +6,15 @@ import asyncio
 import logging
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 import kedgeline
-from kedgeline.errors import KedgelineError, NotATranscript, UserError
+from kedgeline.adapters.crewai import KedgelineHook
+from kedgeline.errors import BadSettings, KedgelineError, NotAMessage, NotATranscript, UserError
 from kedgeline.model import Reply
 from kedgeline.pipeline.lists import FoldedList
 from tests.lists.shapes import SHAPES, Call, Said, Talk, openai_chat
@@ -154,10 +156,43 @@ def test_errors_are_raised_or_leave_the_list(caplog: pytest.LogCaptureFixture) -
     assert isinstance(done.error, KedgelineError)
 
 
-@pytest.mark.parametrize("wrong", [{"window": -1}, {"at": 2.0}, {"on_error": "ignore"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"window": -1},
+        {"window": "200k"},
+        {"at": 2.0},
+        {"at": 0.5, "target": 0.6},
+        {"pins": "Part 7"},
+        {"on_error": "ignore"},
+    ],
+)
 def test_wrong_options_are_told(wrong: dict[str, Any]) -> None:
-    with pytest.raises(KedgelineError):
+    with pytest.raises(BadSettings):
         kedgeline.compact([{"role": "user", "content": "go"}], **wrong)
+
+
+@pytest.mark.parametrize("wrong", ["go", {"messages": []}, None])
+def test_what_is_no_list_is_told(wrong: Any) -> None:
+    with pytest.raises(NotAMessage, match="no list"):
+        kedgeline.compact(wrong)
+
+
+def test_a_list_that_cannot_be_made_to_fit_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    messages = [{"role": "user", "content": "go " * 20_000}]
+    with caplog.at_level(logging.WARNING, "kedgeline"):
+        assert kedgeline.compact(messages, WINDOW) is messages
+    assert "do not fit the window of 16,000" in caplog.text
+
+
+def test_the_plain_call_knows_the_model_and_what_is_beside_the_list() -> None:
+    prompt = "word " * 1_000
+    done = kedgeline.compact(
+        openai_chat(long_talk(3)), model_name="gpt-4o", beside=prompt, full=True
+    )
+    alone = kedgeline.compact(openai_chat(long_talk(3)), full=True)
+    assert (done.window.tokens, alone.window.tokens) == (128_000, 200_000)
+    assert done.tokens_before >= alone.tokens_before + 1_000
 
 
 def test_nothing_is_stored_unless_it_is_asked_for(tmp_path: Path) -> None:
@@ -170,6 +205,26 @@ def test_nothing_is_stored_unless_it_is_asked_for(tmp_path: Path) -> None:
         assert session.recall("row 13")
         session.undo()
         assert len(session.view("openai-chat").messages) == len(messages)
+
+
+def test_a_kept_list_has_the_target_and_the_pins_of_the_call(tmp_path: Path) -> None:
+    messages, kept = openai_chat(long_talk()), {"session": "audit", "store": tmp_path / "store"}
+    pins = ("Part 7 is the one.",)
+    done = kedgeline.compact(messages, WINDOW, target=0.2, pins=pins, full=True, **kept)
+    assert done.tokens_after < 0.2 * WINDOW
+    assert pins[0] in str(done.messages)
+    kedgeline.compact(messages, WINDOW, pins=pins, **kept)
+    with kedgeline.Session.open("audit", tmp_path / "store") as session:
+        assert [pin.text for pin in session.pins()] == [*pins]
+
+
+@pytest.mark.parametrize(("model", "usable"), [("gpt-4o", 102_400), ("nobodys", 168_000)])
+def test_a_session_without_a_window_asks_the_name_of_its_model(model: str, usable: int) -> None:
+    with kedgeline.Session.open("audit", ":memory:", at=0.1, target=0.05) as session:
+        session.append({"model": model, "messages": openai_chat(long_talk())[1:]})
+        assert f"of {usable:,} tokens" in session.should_compact().reason
+        assert session.should_compact().compacts
+        assert session.compact().tokens_after <= 0.05 * usable
 
 
 def test_a_session_takes_the_same_lists(tmp_path: Path) -> None:
@@ -197,6 +252,16 @@ def test_a_session_goes_on_with_the_list_that_it_gave(tmp_path: Path) -> None:
             current = session.step([*current, one])
         assert len(current) < len(messages) / 2
         assert len(session.transcript().turns) == 60
+
+
+def test_a_list_that_tells_a_run_lends_its_id_to_no_other() -> None:
+    """Where a framework names no run, as CrewAI."""
+    hook, messages = KedgelineHook(window=WINDOW), openai_chat(long_talk())
+    place = id(messages)
+    hook(SimpleNamespace(agent=None, llm=None, messages=messages))
+    del messages
+    others: list[list[int]] = [[] for _ in range(10_000)]
+    assert place not in map(id, others)
 
 
 def test_pins_stand_in_every_list() -> None:

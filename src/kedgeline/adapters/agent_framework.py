@@ -24,7 +24,7 @@ class KedgelineStrategy(Adapter):
 
     async def __call__(self, messages: list[Any]) -> bool:
         shown = list(included_messages(messages))
-        run = self._runs.of(id(messages))
+        run = self._runs.of_object(messages)
         sent = await run.astep(shown)
         if sent is shown:
             return False

@@ -25,7 +25,7 @@ class KedgelineHook(Adapter):
         if self._agents and role not in self._agents:
             return
         messages, llm = context.messages, context.llm
-        run = self._runs.of(f"crewai-{id(messages)}")
+        run = self._runs.of_object(messages)
         asks = getattr(llm, "get_context_window_size", None)
         sent = run.step(
             messages,

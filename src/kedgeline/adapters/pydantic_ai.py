@@ -77,5 +77,6 @@ class KedgelineTier(Adapter):
         self._runs = Runs(_Run, rewrites=True, **options)
 
     async def compact(self, messages: list[Any], ctx: RunContext[Any]) -> list[Any]:
-        run = self._runs.of(getattr(ctx, "run_id", None) or id(ctx))
+        named = getattr(ctx, "run_id", None)
+        run = self._runs.of(named) if named else self._runs.of_object(ctx)
         return await run.astep(list(messages), now=True)

@@ -16,9 +16,8 @@ import msgspec
 from kedgeline.errors import UserError
 from kedgeline.models import AsyncModel, Model
 from kedgeline.pipeline.lists import FoldedList, without_marks
-from kedgeline.planning import POLICY
 from kedgeline.redact import Redactor, secrets_in
-from kedgeline.session.loop import Beside, Loop, OnError, Step, policy_of
+from kedgeline.session.loop import Beside, Loop, OnError, Step
 from kedgeline.session.session import Session
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Store
@@ -58,6 +57,9 @@ class AdapterOptions(TypedDict, total=False):
 
 class AgentRun(Loop):
     """A loop whose errors, of any kind, never end the run of an agent."""
+
+    stands_for: object = None
+    """Held, so that no other object gets its id as long as the run is remembered."""
 
     def step(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         try:
@@ -107,10 +109,19 @@ class Runs:
             run.session = self._opened(name)
         return run
 
-    def of(self, key: Hashable) -> AgentRun:
+    def of(self, key: str) -> AgentRun:
         """The run of this key; one that was not seen before begins."""
+        return self._found(key, key)
+
+    def of_object(self, it: object) -> AgentRun:
+        """The run that an object stands for, which the framework keeps as long as the run lasts."""
+        run = self._found(id(it), "")
+        run.stands_for = it
+        return run
+
+    def _found(self, key: Hashable, name: str) -> AgentRun:
         with self._lock:
-            run = self._by_key.pop(key, None) or self.new(str(key))
+            run = self._by_key.pop(key, None) or self.new(name)
             self._by_key[key] = self.newest = run
             if len(self._by_key) > MOST_RUNS:
                 self._by_key.popitem(last=False)
@@ -174,17 +185,8 @@ class Runs:
         if self._store is None:
             self._store = open_store(self._place)  # type: ignore[arg-type]
         named = self._session or _UNNAMED.sub("-", name).strip("-.") or f"run-{uuid4().hex[:12]}"
-        at = self._options.get("at", POLICY.begin)
-        session = Session(
-            named,
-            self._store,
-            window=self._options.get("window") or 0,
-            redactor=Redactor(secrets_in(surroundings(), load_settings().secrets)),
-            policy=policy_of(at, self._options.get("target", POLICY.target)),
-        )
-        for text in self._options.get("pins", ()):
-            session.pin(text)
-        return session
+        redactor = Redactor(secrets_in(surroundings(), load_settings().secrets))
+        return Session(named, self._store, window=self._options.get("window"), redactor=redactor)
 
 
 class Adapter:

@@ -208,14 +208,19 @@ def window_for(given: int | None, model: str) -> tuple[int, str]:
     """The window that is given, that settings name, or the model's own; and which it was."""
     from kedgeline.tokens import window_named
 
-    settings = load_settings()
     if given is not None:
         return given, "--window"
-    if settings.window != Settings().window:
-        return settings.window, "from settings"
+    if named := window_of_settings():
+        return named, "from settings"
     if own := window_named(model):
         return own, f"that of {model}"
-    return settings.window, "the usual one; --window says another"
+    return Settings().window, "the usual one; --window says another"
+
+
+def window_of_settings() -> int | None:
+    """The window that settings name; None where they leave the usual one."""
+    named = load_settings().window
+    return None if named == Settings().window else named
 
 
 def check_provider(name: str | None) -> str:

@@ -17,6 +17,7 @@ from kedgeline.cli.opening import (
     make_redactor,
     open_kept,
     refuse_for_kept,
+    window_of_settings,
     written_to,
 )
 from kedgeline.cli.options import SessionSource
@@ -145,6 +146,7 @@ def serve(
     """
     from kedgeline.adapters.endpoint import Endpoint
 
+    window = window or window_of_settings()
     with Endpoint(port, window=window, at=at, target=target, store=store) as endpoint:
         place = f"http://127.0.0.1:{endpoint.server_port}"
         if json:

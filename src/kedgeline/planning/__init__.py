@@ -9,6 +9,7 @@ from kedgeline.planning.policy import (
     History,
     Policy,
     Signals,
+    policy_of,
     should_compact,
 )
 from kedgeline.planning.rules import EVERYWHERE, Rule, parts_of, rules_for
@@ -27,6 +28,7 @@ __all__ = [
     "applied",
     "make_plan",
     "parts_of",
+    "policy_of",
     "rules_for",
     "should_compact",
 ]

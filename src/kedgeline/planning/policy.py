@@ -156,6 +156,18 @@ POLICY = Policy()
 """The defaults."""
 
 
+def policy_of(at: float, target: float) -> Policy:
+    """The numbers with these two; what must lie above them does."""
+    if not 0 < target < at < 1:
+        raise BadSettings(
+            "at, target",
+            "are shares of the usable window, target below at and both between 0 and 1, and not "
+            f"at={at} with target={target}",
+        )
+    force = max(POLICY.force, round(at + (1 - at) / 2, 4))
+    return msgspec.structs.replace(POLICY, begin=at, target=target, force=force)
+
+
 # What a decision about compacting is made from: sizes, and what became of earlier compactions.
 
 

@@ -19,6 +19,7 @@ from kedgeline.pipeline.telemetry import compaction_span
 from kedgeline.pipeline.view import lead
 from kedgeline.pipeline.words import ModelWriter
 from kedgeline.planning import History, Policy
+from kedgeline.planning.policy import within
 from kedgeline.session.appending import Hold
 from kedgeline.session.deciding import (
     Region,
@@ -154,6 +155,7 @@ def room(
     keeping: Keeping,
     window: int,
     policy: Policy,
+    target: float | None = None,
     overhead: int = 0,
     max_output: int | None = None,
 ) -> Budget:
@@ -170,11 +172,8 @@ def room(
     )
     every = pinned_texts(journal, journal.count())
     pinned = sum(map(keeping.counter.count, every))
-    return replace(
-        budget,
-        usable=max(0, budget.usable - pinned),
-        target=max(0, budget.target - pinned),
-    )
+    left = budget.target if target is None else within(target, budget.usable)
+    return replace(budget, usable=max(0, budget.usable - pinned), target=max(0, left - pinned))
 
 
 def _stands(journal: Journal, before: Entry | None, made: Compaction, head: int) -> bool:
@@ -249,6 +248,8 @@ class CompactOptions(TypedDict, total=False):
 
     window: int | None
     """The model's context window in tokens, where it is not the session's."""
+    target: float
+    """Share of the usable window that is left at the most, where it is not the session's."""
     provider: str
     """Where the context will be sent: its rules say where it may be cut."""
     style: Style
@@ -270,6 +271,7 @@ def compacting_session(
     writer: Writer | None,
     *,
     window: int | None = None,
+    target: float | None = None,
     trigger: str = "",
     rehearsed: bool = False,
     provider: str = "",
@@ -303,6 +305,7 @@ def compacting_session(
         room,
         keeping=keeping,
         window=size,
+        target=target,
         overhead=overhead,
         max_output=max_output,
         policy=policy,

@@ -24,7 +24,7 @@ from kedgeline.pipeline.job import budget_for
 from kedgeline.pipeline.lists import FoldedList, fold_of, native_of, sample
 from kedgeline.pipeline.read import read
 from kedgeline.pipeline.view import lead, leading, numbered
-from kedgeline.planning import POLICY, Decision, History, Policy, Signals, should_compact
+from kedgeline.planning import POLICY, Decision, History, Signals, policy_of, should_compact
 from kedgeline.settings import FAULTS as ANY_FAULTS
 from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, Window, overhead_tokens, window_of
 
@@ -281,8 +281,10 @@ class Loop:
     compactions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if self.window is not None and self.window < 1:
-            raise BadSettings("window", f"must be at least 1 token, not {self.window:,}")
+        if self.window is not None and not (isinstance(self.window, int) and self.window > 0):
+            raise BadSettings("window", f"must be a number of tokens, not {self.window!r}")
+        if isinstance(self.pins, str) or not all(isinstance(one, str) for one in self.pins):
+            raise BadSettings("pins", f"must be a list of texts, not {self.pins!r}")
         if self.on_error not in ("open", "raise"):
             raise BadSettings("on_error", f"must be 'open' or 'raise', not {self.on_error!r}")
         self._policy = policy_of(self.at, self.target)
@@ -323,6 +325,9 @@ class Loop:
 
     def _look(self, messages: list[Any], known: Beside) -> _Due | None:
         """The compaction that is due; None where there is none, and `last` says why."""
+        if isinstance(messages, (str, bytes)) or not isinstance(messages, Sequence):
+            what = f"a {type(messages).__name__}, which is no list"
+            raise NotAMessage("messages", what, "give the list of messages of a request")
         if not messages:
             return None
         self._keep(messages)
@@ -368,9 +373,14 @@ class Loop:
         return decision
 
     def _keep(self, messages: list[Any]) -> None:
-        """Give the session what is new in the list."""
+        """Give the session what is new in the list, and what is pinned."""
         if self.session is None:
             return
+        if not self._taken:
+            pinned = {pin.text for pin in self.session.pins()}
+            for text in self.pins:
+                if text not in pinned:
+                    self.session.pin(text)
         known = len(self._taken)
         if self._taken[-2:] != messages[max(0, known - 2) : known]:
             known = 0
@@ -415,16 +425,25 @@ class Loop:
     def _make(self, due: _Due) -> Compaction:
         model: Any = self.model
         if self.session is not None:
-            return self.session.compact(model=model, **_terms(due))
+            return self.session.compact(model=model, **self._terms(due))
         options = self._options(due)
         return compact_transcript(due.listed, self._budget(due), model=model, **options)
 
     async def _make_async(self, due: _Due, model: Model | AsyncModel) -> Compaction:
         if self.session is not None:
-            return await self.session.compact_async(model=model, **_terms(due))
+            return await self.session.compact_async(model=model, **self._terms(due))
         return await compact_transcript_async(
             due.listed, self._budget(due), model=model, **self._options(due)
         )
+
+    def _terms(self, due: _Due) -> CompactOptions:
+        return {
+            "window": due.window.tokens,
+            "target": self.target,
+            "overhead": due.overhead,
+            "provider": due.listed.format,
+            "masking": due.masking,
+        }
 
     def _budget(self, due: _Due) -> Budget:
         return budget_for(
@@ -480,7 +499,7 @@ class Loop:
         if self.rewrites:
             self._put(None)
             self._taken = list(made)
-        return made
+        return self._given(made)
 
     def _idle(self, messages: list[M], reason: str) -> list[M]:
         assert self.last is not None
@@ -535,7 +554,13 @@ class Loop:
         return [*(messages[n] for n in fold.head), *leading, *kept, *messages[fold.end :]]
 
     def _given(self, messages: list[M]) -> list[M]:
-        return self.last.messages if self.last is not None and messages else messages
+        if self.last is None or not messages:
+            return messages
+        size, window = self.last.tokens_after, self.last.window.tokens
+        if size > window:
+            why = "; ".join((self.last.reason, *self.last.warnings))
+            LOG.warning(f"kedgeline: {size:,} tokens do not fit the window of {window:,}: {why}")
+        return self.last.messages
 
 
 LEAD, ANCHOR = -1, -2
@@ -565,21 +590,6 @@ class _Sent(NamedTuple):
     """What was sent of it, as we count."""
 
 
-def _terms(due: _Due) -> CompactOptions:
-    return {
-        "window": due.window.tokens,
-        "overhead": due.overhead,
-        "provider": due.listed.format,
-        "masking": due.masking,
-    }
-
-
-def policy_of(at: float, target: float) -> Policy:
-    """The numbers of triggering and budgeting with these two; what must lie above them does."""
-    force = max(POLICY.force, round(at + (1 - at) / 2, 4))
-    return replace(POLICY, begin=at, target=target if target < at else at / 2, force=force)
-
-
 class LoopOptions(TypedDict, total=False):
     """What a loop takes by name, beside its window."""
 
@@ -599,6 +609,8 @@ def compact(
     window: int | None = None,
     *,
     full: bool = False,
+    model_name: str = "",
+    beside: Any = None,
     session: str | Session = "",
     store: str | Path | None = None,
     on_error: OnError = "raise",
@@ -607,12 +619,13 @@ def compact(
     """The list made to fit the window: what is old is folded into a summary, the rest are the very
     messages of the list. A list that fits is returned as it is.
 
-    With `full`, a `Step` is returned, which has the messages and says what was done. Nothing is
-    kept anywhere unless a `session` is named, with the `store` it is in: then originals can be
-    recalled, and the compaction undone."""
+    With `full`, a `Step` is returned, which has the messages and says what was done. Without a
+    window the `model_name` tells it; `beside` is what is sent beside the list, such as a system
+    prompt and tools. Nothing is kept anywhere unless a `session` is named, with the `store` it is
+    in: then originals can be recalled, and the compaction undone."""
     with _opened(session, store) as kept:
         loop = Loop(window=window, session=kept, on_error=on_error, rewrites=True, **options)
-        done = loop.step(messages)
+        done = loop.step(messages, model_name=model_name, beside=beside)
         return loop.last if full else done
 
 
@@ -621,6 +634,8 @@ async def acompact(
     window: int | None = None,
     *,
     full: bool = False,
+    model_name: str = "",
+    beside: Any = None,
     session: str | Session = "",
     store: str | Path | None = None,
     on_error: OnError = "raise",
@@ -629,7 +644,7 @@ async def acompact(
     """`compact` for those who await."""
     with _opened(session, store) as kept:
         loop = Loop(window=window, session=kept, on_error=on_error, rewrites=True, **options)
-        done = await loop.astep(messages)
+        done = await loop.astep(messages, model_name=model_name, beside=beside)
         return loop.last if full else done
 
 

@@ -13,7 +13,7 @@ from kedgeline.files import checked
 from kedgeline.formats import Written
 from kedgeline.model import Ask, Compaction, Rates, Step, ToolCall, Transcript, Turn
 from kedgeline.pipeline.read import Readable, Reading
-from kedgeline.planning import POLICY, Decision, Policy
+from kedgeline.planning import POLICY, Decision, Policy, policy_of
 from kedgeline.redact import REDACTOR, Redactor, secrets_in
 from kedgeline.session.alignment import sendable
 from kedgeline.session.appending import Appended, Appending, End
@@ -45,7 +45,7 @@ from kedgeline.session.recall import Recalled, recall
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Durability, Store
 from kedgeline.store.protocol import open_store
-from kedgeline.tokens import BY_MODEL, ContextTokens, Counter
+from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, model_of
 
 if TYPE_CHECKING:
     from kedgeline.models import AsyncModel, Model, Stop, Terms
@@ -65,16 +65,17 @@ class Session:
         name: str,
         store: Store,
         *,
-        window: int = 0,
+        window: int | None = None,
         counter: Counter = BY_MODEL,
         redactor: Redactor | None = REDACTOR,
         keep_secrets: bool = True,
         policy: Policy = POLICY,
         rates: Rates | None = None,
     ) -> None:
-        """`window` is the model's context window in tokens. What is not the archive goes through
-        the `redactor`; without `keep_secrets` the archive does too. `rates` are what the model's
-        tokens cost, for the advice whether to compact. Who opened the store closes it."""
+        """`window` is the model's context window in tokens; None asks the model's name. What is not
+        the archive goes through the `redactor`; without `keep_secrets` the archive does too.
+        `rates` are what the model's tokens cost, for the advice whether to compact. Who opened the
+        store closes it."""
         self.name, self.store, self.window = checked("session", name), store, window
         self._owns_store = False
         self.keeping = Keeping(counter, redactor, keep_secrets)
@@ -87,29 +88,33 @@ class Session:
     def open(
         cls,
         name: str,
-        root: str | PathLike[str],
+        store: str | PathLike[str],
         *,
         owner: str = "",
         durability: Durability = "durable",
-        window: int = 0,
+        window: int | None = None,
+        at: float = POLICY.begin,
+        target: float = POLICY.target,
         counter: Counter = BY_MODEL,
         redactor: Redactor | Literal["environment"] | None = "environment",
         keep_secrets: bool = True,
         rates: Rates | None = None,
     ) -> Session:
         """The session of this name in the store at a folder or an address; a new one where there is
-        none, which is written with its first entry. Closing it closes the store. The redactor knows
+        none, which is written with its first entry. Closing it closes the store. From the share
+        `at` of the usable window on it is compacted, to `target` at the most. The redactor knows
         the secrets of this environment, unless another one is given."""
         checked("session", name)
         if redactor == "environment":
             redactor = Redactor(secrets_in(surroundings(), load_settings().secrets))
         opened = cls(
             name,
-            open_store(root, owner=owner, durability=durability),
+            open_store(store, owner=owner, durability=durability),
             window=window,
             counter=counter,
             redactor=redactor,
             keep_secrets=keep_secrets,
+            policy=policy_of(at, target),
             rates=rates,
         )
         opened._owns_store = True
@@ -168,7 +173,7 @@ class Session:
             self.keeping,
             self._policy,
             self._watch,
-            window=self.window,
+            window=self._usual(),
             rates=self._rates,
             manual=manual,
             remaining_turns=remaining_turns,
@@ -230,7 +235,7 @@ class Session:
             self._journal,
             self.keeping,
             self._policy,
-            self.window,
+            self._usual(),
             writer,
             trigger="" if rehearsed else self._watch.trigger(),
             rehearsed=rehearsed,
@@ -256,9 +261,17 @@ class Session:
 
         if self._stepped is None:
             at, target = self._policy.begin, self._policy.target
-            window = self.window or None
-            self._stepped = Loop(window, at, target, on_error="raise", session=self)
+            self._stepped = Loop(self.window, at, target, on_error="raise", session=self)
         return self._stepped
+
+    def _usual(self) -> int:
+        """Tokens of the window: as given, else as the model's name tells, else those of most."""
+        if self.window is not None:
+            return self.window
+        from kedgeline.models.windows import window_of
+
+        journal = self._journal()
+        return window_of(model_of(journal.about(), journal.newest())).tokens
 
     def compaction_mark(self) -> int:
         """A number that is another one as soon as another compaction is in force; 0 for none."""
