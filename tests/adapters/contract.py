@@ -153,7 +153,7 @@ def milliseconds(grown: Grown) -> list[float]:
             listed = [*listed, *deepcopy(turn)]
             if number < turns - 1:
                 continue
-            anew = len(listed) if grown.anew > 1 else grown.anew
+            anew = grown.anew if grown.anew < len(grown.given) / 2 else len(listed)
             given = [*deepcopy(listed[:anew]), *listed[anew:]]
             start = process_time()
             sent = runs.step_list(given) if grown.listed else runs.of("run").step(given)

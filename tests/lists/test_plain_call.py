@@ -10,9 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import openai
 import pytest
 
 import kedgeline
+from kedgeline.adapters.clients import wrap
 from kedgeline.adapters.crewai import KedgelineHook
 from kedgeline.errors import BadSettings, KedgelineError, NotAMessage, NotATranscript, UserError
 from kedgeline.model import Reply
@@ -262,6 +264,12 @@ def test_a_list_that_tells_a_run_lends_its_id_to_no_other() -> None:
     del messages
     others: list[list[int]] = [[] for _ in range(10_000)]
     assert place not in map(id, others)
+
+
+def test_a_history_that_stays_whole_cannot_be_asked_to_be_compacted() -> None:
+    client = openai.OpenAI(api_key="none")
+    with pytest.raises(UserError, match="persistent"):
+        wrap(client, persistent=True)
 
 
 def test_pins_stand_in_every_list() -> None:

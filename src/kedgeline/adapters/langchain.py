@@ -44,7 +44,7 @@ class KedgelineMiddleware(Adapter, AgentMiddleware):
         brings along."""
         super().__init__()
         self._name = "SummarizationMiddleware" if replace_summarization else type(self).__name__
-        self._runs = Runs(**options)
+        self._runs = Runs(rewrites=None, **options)
 
     @property
     def name(self) -> str:

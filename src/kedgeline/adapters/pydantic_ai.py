@@ -37,7 +37,7 @@ class _Run(AgentRun):
 
 class KedgelineCompaction(Adapter, AbstractCapability[Any]):
     def __init__(self, **options: Unpack[AdapterOptions]) -> None:
-        self._runs = Runs(_Run, **options)
+        self._runs = Runs(_Run, rewrites=None, **options)
         self._key = ""
 
     async def for_run(self, ctx: RunContext[Any]) -> KedgelineCompaction:

@@ -81,11 +81,18 @@ class Runs:
         self,
         made: type[AgentRun] = AgentRun,
         *,
-        rewrites: bool = False,
+        rewrites: bool | None = False,
         **options: Unpack[AdapterOptions],
     ) -> None:
-        """`rewrites` is for a framework whose own history is always compacted."""
-        self.persistent = options.pop("persistent", False) or rewrites
+        """`rewrites` is for a framework whose own history is always compacted; None where the
+        user decides."""
+        asked = options.pop("persistent", False)
+        if asked and rewrites is False:
+            raise UserError(
+                "persistent=True: this framework's own history cannot be compacted from here, only "
+                "what is sent; leave it out"
+            )
+        self.persistent = asked or bool(rewrites)
         self._place, self._session = options.pop("store", None), options.pop("session", None)
         if self._session and self._place is None:
             raise UserError("a session is named together with the store it is in; give store=")

@@ -45,7 +45,7 @@ from kedgeline.session.recall import Recalled, recall
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Durability, Store
 from kedgeline.store.protocol import open_store
-from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, model_of
+from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, model_of, window_of
 
 if TYPE_CHECKING:
     from kedgeline.models import AsyncModel, Model, Stop, Terms
@@ -266,12 +266,9 @@ class Session:
 
     def _usual(self) -> int:
         """Tokens of the window: as given, else as the model's name tells, else those of most."""
-        if self.window is not None:
-            return self.window
-        from kedgeline.models.windows import window_of
-
         journal = self._journal()
-        return window_of(model_of(journal.about(), journal.newest())).tokens
+        model = "" if self.window else model_of(journal.about(), journal.newest())
+        return window_of(model, given=self.window).tokens
 
     def compaction_mark(self) -> int:
         """A number that is another one as soon as another compaction is in force; 0 for none."""
