@@ -219,6 +219,51 @@ def test_a_yes_to_a_step_to_two_ways_or_to_nothing_decides_nothing(answer: str, 
     assert decided(turn(1, says=answer), turn(2, user=words)) == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "words", "decides"),
+    [
+        ("Drop the index? Shall I go ahead, or do you have another idea?", "Go ahead.", True),
+        ("Two ways are open. Which approach do you prefer?", "yeah, it is late", False),
+        ("Ask the clerk who sells them. Shall I send you to the desk?", "Yes, please.", True),
+        ("Should I book a cabin for you or a deck chair for the crossing?", "a chair", False),
+        (
+            "Should I book a cabin for you or a deck chair for the crossing?",
+            "Could you book the deck chair for my crossing?",
+            True,
+        ),
+        (
+            "Should I book a cabin for you or a deck chair for the crossing?",
+            "Could you check what the deck chair for the crossing costs?",
+            False,
+        ),
+    ],
+)
+def test_what_a_question_leaves_open(answer: str, words: str, *, decides: bool) -> None:
+    found = decided(turn(1, says=answer), turn(2, user=words))
+    assert [fact.decision for fact in found] == ([words] if decides else [])
+
+
+def test_answers_by_number_stand_with_the_questions() -> None:
+    answer = "To settle:\n\n### 1. **Flag or name?**\nText.\n\n### 2. **Which folder?**\nText."
+    words = "1. the former 2. below the root"
+    (fact,) = decided(turn(1, says=answer), turn(2, user=words))
+    assert fact.about == "to the agent's “1. Flag or name?; 2. Which folder?”"
+    answer = "Issue 1: the hour is wrong\n\nIssue 2: the tide is missing"
+    (fact,) = decided(turn(1, says=answer), turn(2, user="can you fix issue 2"))
+    assert (fact.about, fact.rejected) == ("that is: the tide is missing", "the hour is wrong")
+
+
+def test_an_option_is_known_by_a_name_that_no_other_has() -> None:
+    answer = "You can take:\n\n1. Ferry **HT-104**, 8 crowns\n2. Ferry **HT-207**, 9 crowns"
+    assert decided(turn(1, says=answer), turn(2, user="Could you please book HT-207?")) == []
+    answer += "\n\nWhich one do you want?"
+    (fact,) = decided(turn(1, says=answer), turn(2, user="Could you please book HT-207?"))
+    assert (fact.about, fact.rejected) == (
+        "that is: Ferry HT-207, 9 crowns",
+        "Ferry HT-104, 8 crowns",
+    )
+
+
 def test_a_no_leaves_what_was_proposed_or_corrects_what_was_written() -> None:
     (fact,) = decided(turn(1, says=DROP), turn(2, user="No, it is still read."))
     assert (fact.decision, fact.about) == ("No, it is still read.", f"to the agent's “{DROP}”")
@@ -243,6 +288,8 @@ def test_a_proposal_is_answered_once_and_only_right_behind_it() -> None:
         ("It works. Is there anything else?", ""),
         ("Why did it fail? Because of the cache.", ""),
         ("```\nwhy?\n```", ""),
+        ("```\n" + "row of the table\n" * 120 + "```\nShall I go on?", "Shall I go on?"),
+        ("Shall I:\n1. Go back?\n2. Go on?", "Shall I: 1. Go back? 2. Go on?"),
     ],
 )
 def test_how_answers_close(answer: str, question: str) -> None:
@@ -299,6 +346,64 @@ def test_a_choice_the_agent_states_is_split_from_its_reason(
 )
 def test_a_cause_a_proposal_or_an_intention_is_no_choice(words: str) -> None:
     assert decided(turn(1, says=words)) == []
+
+
+EDIT = edit("fares.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        (
+            "The sum is rounded twice. The fix is to round it at the end.",
+            "after “The sum is rounded twice.”",
+        ),
+        ("Fix 2: Read the hour from the ticket.", ""),
+        ("Since the pier has no clock, I'll take the hour from the ticket.", ""),
+        ("The report runs once a day, so I'll leave it in one query.", ""),
+        ("I'll take the hour from the ticket to avoid a second clock.", ""),
+        ("- [NOTE] The fares of dogs - older code. Skip.\n- Next", ""),
+        (
+            "The fares are given twice. Let me drop that table since nobody reads it.",
+            "after “The fares are given twice.”",
+        ),
+    ],
+)
+def test_what_the_agent_takes_up_as_it_works_is_its_decision(words: str, about: str) -> None:
+    (fact,) = decided(turn(1, EDIT, says=words))
+    assert (fact.by, fact.about) == ("agent", about)
+    assert fact.decision.rstrip(".") in words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The fix is straightforward.",
+        "Since the test fails, let me check how the fares are read.",
+        "I'll run the tests again since the fares changed.",
+        "The cleanest fix would be to read it from the ticket.",
+        "Let me remove trial.py since it is no longer needed.",
+        "Now let me read the fares.",
+    ],
+)
+def test_what_it_looks_at_tidies_up_or_leaves_open_is_none(words: str) -> None:
+    assert decided(turn(1, EDIT, says=words)) == []
+
+
+def test_what_took_the_place_of_what_is_said_of_edits_alone() -> None:
+    words = "The fares:\n- now uses whole cents instead of floats\n- the table is shorter"
+    (fact,) = decided(turn(1, EDIT), turn(2, says=words))
+    assert fact.decision == "The fares: now uses whole cents instead of floats"
+    assert decided(turn(1, says=words)) == []
+    words = "The conflicts were resolved by keeping both:\n- the fares\n- the tides"
+    (fact,) = decided(turn(1, EDIT), turn(2, says=words))
+    assert fact.decision == "The conflicts were resolved by keeping both: the fares; the tides"
+
+
+def test_a_later_change_of_the_same_takes_the_place_of_the_first() -> None:
+    first, second = "Changed `fare` from 8 to 9 crowns for all", "Changed `fare` from 9 to 7 crowns"
+    one, other = decided(turn(1, EDIT), turn(2, says=first), turn(3, says=second))
+    assert one.key == other.key
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,8 @@ def _users(line: Line, session: Session) -> bool | None:
     if section == "Decisions Made" and not text.startswith(OTHERS_DECIDED):
         return _said(re.split(r"\. Not taken: |\. Superseded: | \(", text[2:])[0], session)
     if section == "Next Steps":
+        if re.fullmatch(r"\d+\. Wait for the user's answer to the agent's question", text):
+            return None
         asked = re.fullmatch(
             r"\d+\. (?:Answer the request|Go on with|Say what came of|Wait for the user about)"
             r' "(.*)".*',

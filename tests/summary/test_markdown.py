@@ -7,6 +7,7 @@ from hypothesis import given
 from kedgeline.model import (
     Answered,
     AnyFact,
+    Asked,
     Called,
     CommandRun,
     Committed,
@@ -17,7 +18,7 @@ from kedgeline.model import (
     Requested,
     TodoSet,
 )
-from kedgeline.summary.listing import items_of
+from kedgeline.summary.listing import decisions, items_of
 from kedgeline.summary.markdown import parse, render
 from kedgeline.summary.state import SECTIONS, build
 from tests.summary.facts import facts
@@ -179,6 +180,47 @@ def test_a_finishing_call_closes_the_request() -> None:
     assert section(rendered(ASKED, call), "Next Steps") == ["N/A"]
     failed = Called(turn=1, by="tool", kind="other", what="called submit ()", state="failed")
     assert section(rendered(ASKED, failed), "Next Steps") != ["N/A"]
+
+
+def test_who_hands_the_user_on_or_commits_each_edit_has_nothing_left() -> None:
+    hands_on = Called(turn=1, by="tool", kind="other", what="called transfer_to_human (a: b)")
+    assert section(rendered(ASKED, hands_on), "Next Steps") == ["N/A"]
+    edited = Called(turn=1, by="tool", kind="edit", what="edited", path="lamp.py")
+    commit = Committed(turn=1, what="commit", name="aaaaaaa")
+    assert section(rendered(ASKED, edited, commit), "Next Steps") == ["N/A"]
+
+
+def test_a_question_of_the_agents_is_waited_for() -> None:
+    answer = Answered(turn=1, by="agent", text="Green or blue?", asks=True)
+    put = Asked(turn=1, by="agent", key="green", question="Green or blue?")
+    text = rendered(ASKED, answer, put)
+    wait = "1. Wait for the user's answer to the agent's question [t1]"
+    assert section(text, "Next Steps") == [wait]
+    assert section(text, "Blockers / Open Questions") == ["- The agent asked: Green or blue? [t1]"]
+
+
+def test_a_check_within_a_longer_line_ran_again() -> None:
+    lint = CommandRun(turn=1, command="ruff .", key="cd a && ruff .", purpose="lint", success=True)
+    changed = FileChanged(turn=2, by="tool", path="lamp.py", action="modified")
+    assert any("not run again" in one for one in section(rendered(lint, changed), "Current State"))
+    both = CommandRun(turn=3, command="b", key="ruff . && pytest", purpose="test", success=True)
+    state = section(rendered(lint, changed, both), "Current State")
+    assert not any("not run again" in one for one in state)
+
+
+def test_the_last_call_is_told_however_many_turns_said_nothing_since() -> None:
+    call = Called(turn=1, by="tool", kind="run", what="ran `make`", state="failed")
+    text = render(items_of(build([ASKED, call], through=4)))
+    assert "- Last call: ran `make` FAILED [t1]" in section(text, "Current State")
+
+
+def test_a_long_quote_is_told_by_its_end_where_there_is_little_room() -> None:
+    quote = "to the agent's “The lamp is old. " + "It smells. " * 40 + "Shall I take the blue one?”"
+    one = Decided(turn=2, by="user", key="blue", decision="yes, do that", about=quote)
+    (item,) = decisions(build([one]))
+    assert item.text.startswith("yes, do that (to the agent's “… ")
+    assert "Shall I take the blue one?”" in item.text
+    assert quote in item.more[0]
 
 
 def test_a_decision_that_tells_its_reason_is_not_said_to_have_none() -> None:

@@ -4,17 +4,30 @@ to what the agent offered or did, plans that were approved, choices the agent sa
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from kedgeline.facts.choices import (
+    ABOUT,
+    KEY,
+    MOST,
+    decided,
+    is_choice,
+    key_of,
+    left_out,
+    pair_key,
+    stated_in,
+    taken_up,
+)
 from kedgeline.facts.extractor import EXIT_PLAN, Setting, plain_name
 from kedgeline.facts.paths import Paths
-from kedgeline.facts.questions import SHOWN, put_by
+from kedgeline.facts.questions import OPTION, SHOWN, put_by
 from kedgeline.facts.requests import Utterance, said_in
-from kedgeline.facts.rules import is_question
+from kedgeline.facts.rules import is_question, stems
 from kedgeline.facts.statements import Piece, ends_of, pieces_of, without_folded
 from kedgeline.facts.todos import APPROVED, plan_title
-from kedgeline.model import Decided, Speaker, Turn
+from kedgeline.model import Decided, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import shell_line
 from kedgeline.text.prose import announces, cut, first_sentence, one_line, sentences
@@ -22,19 +35,13 @@ from kedgeline.text.spoken import anywhere, at_beginning, spoken
 
 LOOKED_AT = 8_000
 """Characters of an answer, from its end, in which options are looked for."""
-LONGEST = 420
-"""Characters of a sentence; longer ones describe."""
-ABOUT = 220
-"""Characters of the agent's words that a reply is told with."""
 
 # Options that an answer ends with, and the numbers by which the user takes some.
 
 QUOTED = 24
 """Characters of an option by which it is known again in the user's words."""
-OPTION = 120
-"""Characters of an option that are said again."""
 _NUMBERED = re.compile(
-    r"^[ \t]{0,6}(?:[-*] |#{1,5} )?(?:\*\*)?(?P<named>[Oo]ption |[Aa]pproach )?"
+    r"^[ \t]{0,6}(?:[-*] |#{1,5} )?(?:\*\*)?(?P<named>(?i:option|approach|issue|finding) )?"
     r"(?P<number>\d{1,2}|(?-i:[A-I]))(?:[.):]|(?:\*\*)?[ \t]{0,2}[—–:-])[ \t]{0,3}"
     r"(?P<text>[^\n]{2,400})",
     re.MULTILINE,
@@ -43,8 +50,10 @@ _MARKS = re.compile(r"[*`#]{1,80}")
 _CODE = re.compile(r"^```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NUMBERS = re.compile(
     r"\W{0,3}(?:(?:ok|okay|yes|yeah|sure|let's|lets|do|go with|go for|i'll take|take|please|the"
+    r"|(?:can|could) you"
     r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
-    r"(?P<first>(?:option|approach|number|item)s? #?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
+    r"(?P<first>(?:option|approach|number|item|issue|point|suggestion|comment|finding)s? "
+    r"#?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
     r"(?P<more>(?:(?:,| and|, and| &|\+) ?#?(?:\d{1,2}|(?-i:[A-E]))){0,8})"
     r"(?=$|[\s,!:;]|\.\s*$)(?! (?:does|is)(?:n't| not)| won't| can't)",
     re.IGNORECASE,
@@ -56,6 +65,8 @@ _WITH_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d{1,2}|\b[A-Ea-e]\b")
+_CALLED = re.compile(r"\b(?=[\w-]{0,40}\d)[\w-]{4,40}\b")
+"""A name with digits: of a flight, a card, a ticket."""
 
 
 def options_in(answer: str) -> dict[str, str]:
@@ -63,7 +74,7 @@ def options_in(answer: str) -> dict[str, str]:
     first. Where some are called options, only these are."""
     if not ("2" in answer or "B" in answer):
         return {}
-    rows = [*_NUMBERED.finditer(_CODE.sub("", answer[-LOOKED_AT:]))]
+    rows = [*_NUMBERED.finditer(_CODE.sub("", answer)[-LOOKED_AT:])]
     rows = [row for row in rows if row["named"]] or rows
     found: dict[str, str] = {}
     for row in rows:
@@ -85,6 +96,14 @@ def chosen_in(words: str, options: Mapping[str, str]) -> list[str]:
     named = _NUMBER.findall(found["first"] + found["more"]) if found else []
     numbers = [number.upper() for number in named]
     return [number for number in numbers if number in options]
+
+
+def _called_in(words: str, options: Mapping[str, str]) -> list[str]:
+    """The options that words call by a name with digits which no other option has."""
+    names = {number: set(_CALLED.findall(text)) for number, text in options.items()}
+    every = Counter(name for found in names.values() for name in found)
+    said = {name for name in _CALLED.findall(words) if every[name] == 1}
+    return [number for number, found in names.items() if found & said]
 
 
 # What of an answer a short reply is about, quoted.
@@ -168,6 +187,13 @@ def conclusion_of(pieces: Sequence[Piece]) -> str:
 
 SHORT = 300
 """Characters of a message in which a reply is most of what is said."""
+_ASKS_TO_LOOK = re.compile(
+    r"\byou (?:please )?(?:check|tell|find|look|show|confirm|explain|try|see|let me|provide|give"
+    r"|help|still)\b",
+    re.IGNORECASE,
+)
+SHARED = 3
+"""Words that a reply shares with the question whose choice it takes up."""
 _YES = at_beginning(
     (
         r"yes|yep|yeah|yup|y|please do|go ahead(?! and)|do (?:it|that|so|this)|sounds good|agreed",
@@ -218,12 +244,21 @@ _OFFERS = re.compile(r"\byou (?:can|could|should)\b|\bi(?:'d| would) (?:suggest|
 """How an answer proposes without asking."""
 _ORDERS = re.compile(r"(?:can|could|would|will|please)\b", re.IGNORECASE)
 """How a question begins that asks for something to be done."""
-_LISTED = re.compile(r"\s*1[.)] ")
+_ELSE = re.compile(
+    r",? or (?:do|would|are|is|any|if)\b[^?]{0,80}?\b(?:different|else|another|other|adjust\w*"
+    r"|chang\w*|tweaks?|rather|concerns?|thoughts?|questions?)\b[^?]*",
+    re.IGNORECASE,
+)
+"""The second half of a question that only asks whether there is more to say."""
+_WHICH = re.compile(r"\W*(?:and |so |but )?(?:which|what|how|when|where|who)\b", re.IGNORECASE)
+"""A question that no yes answers."""
+_LISTED = re.compile(r"\s*(?:1[.)]|#\d) ")
 """Answers to several questions, by number."""
+_LISTED_NUMBER = re.compile(r"(?:^|\s)#?(\d{1,2})(?:(?<=#\d)|[.)])(?=\s)")
 _COMPLAINS = re.compile(
     r"\b(?:problem|issue|bug|error|fail(?:s|ed|ing)?|broken|crash\w*|currently|in theory"
     r"|doesn'?t work|that'?s not (?:it|true|right)|wrong|still (?:not|the same|get\w*|see\w*)"
-    r"|wait|discuss|hold on)\b",
+    r"|wait|discuss|hold on|didn'?t ask)\b",
     re.IGNORECASE,
 )
 _LEANS = re.compile(
@@ -254,111 +289,33 @@ def _opening(text: str) -> str:
     return told
 
 
+def _proposes(asked: str) -> bool:
+    """Whether a yes to it decides something."""
+    last = next(reversed([*sentences(asked)]), "")
+    return bool(last) and not _is_routine(asked) and not _WHICH.match(last)
+
+
+def _takes_one(words: str, asked: str) -> bool:
+    """Whether an order takes up what a question gives to choose from, in its words."""
+    choice = asked.endswith("?") and " or " in (*sentences(asked),)[-1]
+    order = _ORDERS.match(words) and not _ASKS_TO_LOOK.search(words)
+    return bool(choice and order) and len(set(stems(words)) & set(stems(asked))) >= SHARED
+
+
 def _settles(sentence: str) -> bool:
-    chooses = _CHOOSES.search(sentence) or _is_choice(sentence, "user")
+    chooses = _CHOOSES.search(sentence) or is_choice(sentence, "user")
     return bool(chooses) and not _COMPLAINS.search(sentence)
 
 
 def _is_routine(asked: str) -> bool:
     """Whether a question asks leave for a step of any work, or which of two."""
     last = next((part for part in reversed(re.split(r"(?<=[.!:;]) ", asked)) if "?" in part), "")
+    last = _ELSE.sub("", last)
     found = _ROUTINE.search(last)
     what = (found["a"] or found["b"] or "") if found else ""
     return bool(_STEP.match(what)) or re.search(r"\bor\b", last, re.IGNORECASE) is not None
 
 
-# Choices that say so of themselves.
-
-MOST = 2
-"""Choices taken from one answer, the last: more of them are an explanation. Of what is said before
-a call the last one stands."""
-_STATED = re.compile(
-    r"\W{0,4}(?:(?:so|ok|okay|now|then|also|and|but)\b\s*[,:—–-]?\s*){0,2}"
-    r"(?:(?P<label>(?:final |key |design |architecture )?decisions?(?: made| taken)?\s*[:—–-]\s*)\S"
-    r"|(?:i|we)(?:'ve| have)? (?:also |deliberately |intentionally |finally )?"
-    r"(?:chose|chosen|opted|decided|agreed|picked|settled|went with|preferred)\b)",
-    re.IGNORECASE,
-)
-_TAKES = re.compile(
-    r"\W{0,4}(?:(?:so|now|then|also|and|but)\b[\s,]*)?(?:(?:i|we)(?:'ll|'ve| will| have)? |let's )?"
-    r"(?:also |just )?(?:used?|take|took|keep|kept|go with|went with)\s",
-    re.IGNORECASE,
-)
-"""How a sentence begins that may say a choice: with what was not taken, or a reason, it does."""
-_USERS = at_beginning(
-    (
-        r"(?:let's|lets|i'll|we'll|we) (?:just )?(?:(?:go|stick|stay) with|use|keep)"
-        r" (?!(?:this|that|these|those|it|them)\b)\w+",
-        r"i(?:'d| would)?(?: really| much)? prefer",
-        r"(?:please )?(?:use|keep) .{1,80}? (?:instead of|rather than)\b",
-    )
-)
-_CONTRAST = re.compile(
-    r"\b(?:instead of|rather than|(?<=, )not)\s"
-    r"|\b(?:chose|chosen|picked|preferred|use) .{1,80}? over\s",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
-"""Leave open what is done."""
-_BECAUSE = re.compile(r",?\s+\(?(?:because|since|so that|in order to)\b", re.IGNORECASE)
-_PAUSE = re.compile(r"[,;.()](?:\s|$)|\s(?:because|since|so that|to|for)\s|\s[—–-]\s")
-
-
-def stated_in(text: str, turn: int, by: Speaker) -> Iterator[Decided]:
-    """Choices that say so of themselves, whole sentences with what introduces them. What the agent
-    does without saying that it chose stands in the Story, in its own words."""
-    for piece in pieces_of(text):
-        plain = piece.text.replace("’", "'")
-        if piece.code or len(plain) > LONGEST or not _is_choice(plain, by):
-            continue
-        label = found["label"] if (found := _STATED.match(plain)) else None
-        told = (piece.text[len(label) :] if label else piece.text).strip().rstrip(":")
-        reason = _BECAUSE.search(told) if by == "agent" else None
-        choice = told[: reason.start()] if reason else told
-        head = piece.head if len(piece.head) <= OPTION else ""
-        joint = " " if head.endswith(":") else ": "
-        text = f"{head}{joint}{choice}" if head else choice
-        yield _decided(
-            turn,
-            by,
-            text if by == "user" else _shown(text),
-            key=("" if head else _pair(told)) or _key(told),
-            rationale=_shown(told[reason.start() :]) if reason else "",
-            rejected=_left(told),
-        )
-
-
-def _is_choice(plain: str, by: Speaker) -> bool:
-    said = _STATED.match(plain) or (by == "user" and _USERS.match(plain))
-    if by == "agent" and _TAKES.match(plain):
-        said = said or _CONTRAST.search(plain) or _BECAUSE.search(plain)
-    return bool(said) and _OPEN.search(plain) is None
-
-
-def _left(choice: str) -> str:
-    """What was not taken."""
-    left = _CONTRAST.search(choice)
-    return _shown(_PAUSE.split(choice[left.end() :], maxsplit=1)[0]) if left else ""
-
-
-def _pair(choice: str) -> str:
-    """A key for the two things one is chosen from, whichever it is: a later choice between them
-    takes the place of this one."""
-    left, rejected = _CONTRAST.search(choice), _left(choice)
-    before = choice[: left.start()].split() if left else []
-    pair = sorted(_key(one.strip(".")) for one in (before[-1], rejected)) if before else []
-    return f"{pair[0]} or {pair[1]}" if all(pair) and pair else ""
-
-
-def _shown(text: str) -> str:
-    return text.strip(" ,.(—–-")
-
-
-KEY = 80
-"""Characters of a key."""
-_FOLDED = re.compile(
-    r"\b(?:the|a|an|our|your|my|using|to|it|just|please)\b|[^\w./-]+", re.IGNORECASE
-)
 _WHY = re.compile(
     r"^#{1,6} (?:context|problem|background|why|motivation|goal)\b[^\n]*\n\s*([^\n#]{20,600})",
     re.IGNORECASE | re.MULTILINE,
@@ -377,6 +334,8 @@ class DecisionExtractor:
         """The turn of the last answer with options."""
         self._edited = False
         """Whether the agent changed files since the user last spoke."""
+        self._worked = False
+        """Whether it changed any."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Decided]:
         if turn.agent:
@@ -392,7 +351,10 @@ class DecisionExtractor:
         if not any(outcome.call.verb == "ask" for outcome in outcomes):
             most = 1 if turn.tool_calls else MOST
             yield from [*stated_in(answer, turn.index, "agent")][-most:]
+            made = taken_up(answer, turn.index, acts=bool(outcomes), edited=self._worked)
+            yield from [*made][-MOST:]
         self._edited = self._edited or any(outcome.changed for outcome in outcomes)
+        self._worked = self._worked or self._edited
         self._answer, self._answered = answer, turn.index
         if options := options_in(answer):
             self._options, self._offered = options, turn.index
@@ -403,40 +365,52 @@ class DecisionExtractor:
         words = _opening(said.text)
         heard = [one.plain for one in spoken(words)]
         told = [one for one in heard if not is_question(one)]
-        taken = [self._options[one] for one in chosen_in(words, self._options)]
+        numbers = chosen_in(words, self._options)
+        if not numbers and self._offered == self._answered and asked_at_end(answer):
+            numbers = _called_in(words, self._options)
+        taken = [self._options[one] for one in numbers]
         if taken and len(told) == len(heard):
             yield self._option_taken(turn, words, taken)
             return
         if not words or not (answer or edited):
             yield from stated_in(said.text[:LOOKED_AT], turn, "user")
             return
-        asked, reply = asked_at_end(answer), replied(words)
+        asked, reply = self._put_by_number(words) or asked_at_end(answer), replied(words)
         if (reply == "yes" and len(told) < len(heard)) or not told:
             return
         if reply == "yes":
             asked = asked or offered_in(answer)
-            decides = bool(asked) and not _is_routine(asked)
-        else:
-            decides = reply == "no" and bool(asked or edited or len(answer) > SHORT)
+            decides = _proposes(asked)
+        elif reply == "no":
+            decides = bool(asked or edited or len(answer) > SHORT)
             decides = decides and not _COMPLAINS.search(words)
+        else:
+            decides = len(said.text) <= SHORT and _takes_one(words, asked)
         settles = len(said.text) <= SHORT and any(map(_settles, told))
         if decides or settles or (asked and _LISTED.match(words)):
             quote = ""
-            if reply or _LEANS.search(words) or _LISTED.match(words):
+            if reply or decides or _LEANS.search(words) or _LISTED.match(words):
                 quote = asked or conclusion_of(_prose(answer))
-            yield _decided(
+            yield decided(
                 turn,
                 "user",
                 words,
-                key=_key(quote if reply == "yes" else "") or _pair(words) or _key(words),
-                rejected=_left(words),
+                key=key_of(quote if reply == "yes" else "") or pair_key(words) or key_of(words),
+                rejected=left_out(words),
                 about=f"to the agent's “{quote}”" if quote else "",
                 offered=self._answered if quote else -1,
             )
 
+    def _put_by_number(self, words: str) -> str:
+        """The questions that words answer by their numbers."""
+        asked = self._options if self._offered == self._answered else {}
+        named = _LISTED_NUMBER.findall(words) if _LISTED.match(words) else []
+        put = [f"{one}. {cut(asked[one], ABOUT // 3)}" for one in named if one in asked]
+        return "; ".join(put) if len(put) > 1 else ""
+
     def _option_taken(self, turn: int, words: str, taken: Sequence[str]) -> Decided:
         others = [option for option in self._options.values() if option not in taken]
-        return _decided(
+        return decided(
             turn,
             "user",
             words,
@@ -455,7 +429,7 @@ class DecisionExtractor:
             asks = is_question(words) or (words.endswith("?") and not _ORDERS.match(words))
             if not (asks or _COMPLAINS.search(words)) and len(words.split()) > 2:
                 about = self._refused(outcome)
-                yield _decided(turn, "user", cut(words, SHORT), about=about)
+                yield decided(turn, "user", cut(words, SHORT), about=about)
         elif call.verb == "ask" and result.success:
             if plain_name(call) in EXIT_PLAN:
                 plan = call.parameters.get("plan") or result.output.partition(APPROVED)[2]
@@ -478,11 +452,11 @@ def _answers(outcome: Outcome, turn: int) -> Iterator[Decided]:
         if not put.answer or (told and not chosen):
             continue  # it tells something, and chooses nothing
         others = [label for label in put.options if label not in chosen]
-        yield _decided(
+        yield decided(
             turn,
             "user",
             f"{cut(one_line(put.question), SHOWN)} {put.answer}",
-            key=_key(put.question),
+            key=key_of(put.question),
             rationale=one_line(put.options[chosen[0]]) if len(chosen) == 1 else "",
             rejected="; ".join(others),
         )
@@ -492,31 +466,4 @@ def _plan_approved(plan: str, turn: int) -> Iterator[Decided]:
     if title := plan_title(plan) or cut(first_sentence(plan), KEY):
         why = _WHY.search(plan)
         rationale = first_sentence(why[1]) if why else ""
-        yield _decided(turn, "user", f"plan approved: {title}", rationale=rationale)
-
-
-def _decided(
-    turn: int,
-    by: Speaker,
-    decision: str,
-    *,
-    key: str = "",
-    about: str = "",
-    rationale: str = "",
-    rejected: str = "",
-    offered: int = -1,
-) -> Decided:
-    return Decided(
-        turn=turn,
-        by=by,
-        key=key or _key(decision),
-        decision=cut(decision, 2 * SHOWN),
-        about=about,
-        rationale=cut(rationale, SHOWN),
-        rejected=cut(rejected, SHOWN),
-        offered=offered,
-    )
-
-
-def _key(text: str) -> str:
-    return " ".join(_FOLDED.sub(" ", text.casefold().replace("`", "")).split())[:KEY].strip()
+        yield decided(turn, "user", f"plan approved: {title}", rationale=rationale)

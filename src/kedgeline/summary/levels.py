@@ -48,9 +48,9 @@ DETAIL_WORTH = {"Files Modified": 2.0, "Files Read (Not Modified)": 0.07}
 """What the detail of an item is worth, against the item itself: what changed in a file much, why
 one was read little."""
 WORK: tuple[SectionName, ...] = ("Files Modified", "Files Read (Not Modified)", "Commands")
-TALK = 12.0
-"""Share of the state where none of these has anything: in a talk it is what the user has given,
-quoted."""
+TALK: dict[SectionName, float] = {"Current State": 12.0, "Decisions Made": 0.3}
+"""Shares where none of these has anything: in a talk the state is what the user has given, quoted,
+and much of it was chosen from what the agent offered."""
 SAID: tuple[SectionName, ...] = ("Session Intent", "Decisions Made", "Current State")
 """What these say need not be said in the Story again."""
 BRIEF = 2_048
@@ -201,7 +201,7 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> Sequence[_Step
     size = len(first) + sum(map(len, queues.values())) + len(last)
     given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)
     talk = given and not any(item.section in WORK for item in items)
-    shares = SHARES | {"Current State": TALK} if talk else SHARES
+    shares = SHARES | TALK if talk else SHARES
     due = [_due(queue, shares[section]) for section, queue in queues.items()]
     if story is not None:
         beside = tuple(one for one in items if one.section in SAID and one.tier <= FIRST)

@@ -185,6 +185,9 @@ FILLED = 60
 """Characters from which the beginning of an answer says something."""
 SHORT_CODE = 120
 """Characters of a block of code that is told in the middle of an answer: a command to run."""
+_FENCE = re.compile(r"`{3}(?:\w+ )?")
+OPENING = 2
+"""Statements of an answer in which it announces what it will do."""
 LEAD = 45
 """Characters below which what ends in a colon only introduces: "Here's a summary:"."""
 
@@ -202,11 +205,12 @@ def closings(summary: Summary) -> Iterator[Item]:
         told = sorted(said.get(answer.turn, ()), key=lambda one: one.place)
         if place:
             told = [one for one in told if not one.text.endswith("?")]
-        if told and all(one.code for one in told):
+        called = place or any(call.turn >= answer.turn for call in summary.calls)
+        if called and told and all(one.code for one in told):
             continue  # an edit or a command, told as a call
         told = [one for one in told if not one.code or len(one.text) <= SHORT_CODE]
         first = passage(told, EARLIER_SHOWN if place else CLOSED_SHOWN)
-        first = first or cut(answer.text, CLOSED_SHOWN)
+        first = first or cut(_FENCE.sub("`", answer.text), CLOSED_SHOWN)
         if first in known or (place and len(first) < LEAD):
             continue
         known.add(first)
@@ -226,7 +230,7 @@ def passage(said: Sequence[Stated], most: int) -> str:
     """The first statements of an answer, whole, each behind what introduces it; as many as there is
     room for, and one in any case. One that begins by announcing what will be done tells at its end
     what came of it."""
-    ends = bool(said) and announces(said[0].text)
+    ends = any(announces(part) for one in said[:OPENING] for part in (one.head, one.text))
     kept = [one for one in said if one.code or not _only_leads(one)]
     if ends:
         size, start = 0, len(kept)
@@ -286,6 +290,9 @@ RULE_SHARE = 0.6
 """Share of a decision from which a rule that stands in it says all that it does."""
 NO_REASON = "no reason given"
 """Where a rationale would stand: a reader need not look for one."""
+QUOTED, REPLY = 120, 300
+"""Characters of what a reply answers, where there is little room; with a reply that is short so
+many in all."""
 LONG_DECISION = 90
 """Characters from which words may say their reason in any way."""
 _SAYS_WHY = re.compile(
@@ -304,17 +311,17 @@ def decisions(summary: Summary) -> Iterator[Item]:
             continue  # it stands among the instructions, or in the state
         turns = tuple(sorted({turn for one in made for turn in _turns(one)}))
         replaced = dict.fromkeys(one.decision for one in made if one.decision != latest.decision)
-        text = WHO[latest.by] + _told(latest)
-        if replaced:
-            text += f". Superseded: {'; '.join(replaced)}"
+        first, *longer = _renditions_of(latest)
+        after = f". Superseded: {'; '.join(replaced)}" if replaced else ""
         by_user = latest.by == "user"
         kind = "decision of the user" if by_user else "decision of the agent"
         yield Item(
             "Decisions Made",
-            text,
+            f"{WHO[latest.by]}{first}{after}",
             turns,
             tier=OPEN if by_user else THEN,
             worth=salience(kind, recent=latest.turn / (summary.through + 2)),
+            more=tuple(f"{WHO[latest.by]}{one}{after}" for one in longer),
         )
 
 
@@ -322,15 +329,29 @@ def _same_words(decision: str, rule: str) -> bool:
     return decision in rule or (rule in decision and len(rule) >= RULE_SHARE * len(decision))
 
 
-def _told(decision: Decided) -> str:
-    """The words with what they answer, the reason or that none was given, what was not taken."""
-    says = len(decision.decision) > LONG_DECISION or _SAYS_WHY.search(decision.decision)
+def _renditions_of(decision: Decided) -> tuple[str, ...]:
+    """The words with the end of what they answer, where it asks; with all of it, the reason or that
+    none was given, and what was not taken."""
+    quotes = decision.by == "agent" and decision.about
+    says = len(decision.decision) > LONG_DECISION or _SAYS_WHY.search(decision.decision) or quotes
     why = decision.rationale or ("" if says else NO_REASON)
-    beside = "; ".join(part for part in (decision.about, why) if part)
-    text = f"{decision.decision} ({beside})" if beside else decision.decision
-    if decision.rejected and decision.rejected not in decision.decision:
-        text += f"{'' if text.endswith('.') else '.'} Not taken: {decision.rejected}"
-    return text
+    found = []
+    most = max(QUOTED, REPLY - len(decision.decision))
+    for about in dict.fromkeys((_ending(decision.about, most), decision.about)):
+        beside = "; ".join(part for part in (about, why) if part)
+        text = f"{decision.decision} ({beside})" if beside else decision.decision
+        if decision.rejected and decision.rejected not in decision.decision:
+            text += f"{'' if text.endswith('.') else '.'} Not taken: {decision.rejected}"
+        found.append(text)
+    return tuple(found)
+
+
+def _ending(about: str, most: int) -> str:
+    """The end of a long quote, behind whose it is: a question stands there."""
+    whose, quoted, words = about.partition("“")
+    if len(words) <= most:
+        return about
+    return f"{whose}{quoted}… {words[-most:].partition(' ')[2]}"
 
 
 def _turns(decision: Decided) -> tuple[int, ...]:

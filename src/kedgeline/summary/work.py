@@ -331,8 +331,10 @@ def _told(last: AgentReported) -> str:
 
 _THANKS = re.compile(r"^(?!\W*(?:yes|ok|sure|go)\b).*\b(?:thanks?|thx|bye|goodbye)\b", re.I | re.S)
 """Words on the way that ask for nothing."""
-_FINISHES = re.compile(r"called (?:submit|finish|attempt_completion|task_complete)\b")
-"""Tools by which an agent hands in what it has done."""
+_FINISHES = re.compile(
+    r"called (?:submit|finish|attempt_completion|task_complete|transfer_to_\w+|escalate\w*)(?!\w)"
+)
+"""Tools by which an agent hands in what it has done, or hands the user on."""
 REQUEST_SHOWN = 60
 """Characters of the request that waits: it stands whole above."""
 ANNOUNCEMENT_SHOWN = 120
@@ -364,12 +366,20 @@ def _unanswered(summary: Summary) -> Iterator[Item]:
     said = [one for one in summary.requests if one.scope != "step" or not _THANKS.search(one.text)]
     if asked and closed < max(asked[-1].turn, said[-1].turn):
         since = [call for call in summary.calls if call.turn >= asked[-1].turn]
-        if since and _FINISHES.match(since[-1].what) and since[-1].state in ("", "waiting"):
+        last = since[-1] if since else None
+        if last and _FINISHES.match(last.what) and last.state in ("", "waiting"):
             return
+        if last and last.kind == "edit" and last.turn in summary.committed_in():
+            return  # by a client that commits what it was asked to edit
         quoted = f'"{cut(one_line(asked[-1].text), REQUEST_SHOWN)}"'
         worth = salience("next step")
-        text = _to_do(summary, quoted, since[-1] if since else None)
+        text = _to_do(summary, quoted, last)
         yield Item("Next Steps", text, (asked[-1].turn,), tier=OPEN, worth=worth)
+        return
+    waiting = (one[-1] for one in summary.questions.values() if not one[-1].answer)
+    for put in (one for one in waiting if one.turn == closed and one.by == "agent"):
+        text = "Wait for the user's answer to the agent's question"
+        yield Item("Next Steps", text, (put.turn,), tier=OPEN, worth=salience("next step"))
 
 
 def _to_do(summary: Summary, request: str, last: Called | None) -> str:
@@ -439,7 +449,9 @@ def _in_hand(summary: Summary) -> Iterator[Item]:
         text = f"The agent was at: {cut(' '.join(last), ANNOUNCED_SHOWN)}"
         worth = salience("newest check")
         yield Item("Current State", text, (said[-1].turn,), FIRST, worth)
-    if not closed and summary.calls and summary.calls[-1].turn >= summary.through - 1:
+    asked = summary.asked[-1].turn if summary.asked else summary.through
+    since = min(summary.through - 1, max([asked, *(one.turn for one in summary.answers[-1:])]))
+    if not closed and summary.calls and summary.calls[-1].turn >= since:
         line = told_of(summary, summary.calls[-1])
         first, *longer = (f"Last call: {rung}" for rung in line.rungs[:IN_HAND_RUNGS])
         turns = (summary.calls[-1].turn,)
@@ -480,10 +492,9 @@ def _checks(summary: Summary) -> Iterator[Item]:
             again = max((turn for turn in unseen if turn > run.turn), default=0)
             if fails and again:
                 text += f"; run again in t{again}, its outcome was not shown"
-            elif edited > run.turn and (
-                fails or purpose != "test"
-            ):  # of tests a line below says it
-                text += f"; not run again since the edit in t{edited}"
+            elif edited > run.turn and (fails or purpose != "test"):
+                # of tests that pass a line below says it
+                text += _again(summary, run, edited)
             tells = purpose == "test" and not place  # whether it works: the first thing to know
             waits = fails and not again
             tier = OPEN if tells or waits else FIRST if not place or not fails else THEN
@@ -503,6 +514,18 @@ def _unseen(summary: Summary, purpose: str) -> list[int]:
         and run.passed is None
         and run.by == "tool"
     ]
+
+
+_CHANGES_FOLDER = re.compile(r"^cd \S+ && ")
+
+
+def _again(summary: Summary, run: CommandRun, edited: int) -> str:
+    """That it did not run again since the last edit, unless a longer line had all of it in it."""
+    runs = (one for runs in summary.commands.values() for one in runs)
+    line = _CHANGES_FOLDER.sub("", run.key)
+    if any(one.turn >= edited and line in one.key and one.by == "tool" for one in runs):
+        return ""
+    return f"; not run again since the edit in t{edited}"
 
 
 def _fails(run: CommandRun) -> bool:
