@@ -11,8 +11,16 @@ import msgspec
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.options import amount, argument, expanded, flag, option, tokens_option
-from kedgeline.cli.output import console, table, write_json
+from kedgeline.cli.options import (
+    QuietGroup,
+    amount,
+    argument,
+    flag,
+    option,
+    register,
+    tokens_option,
+)
+from kedgeline.cli.output import console, progress, table, write_json
 
 if TYPE_CHECKING:
     from kedgeline.model import Value
@@ -56,8 +64,8 @@ class Table(NamedTuple):
 @contextmanager
 def measuring() -> Iterator[Callable[[str], None]]:
     """Say on stderr that it is being measured; what is given is told what."""
-    with console(stderr=True).status("measuring") as status:
-        yield lambda what: status.update(f"measuring: {what}")
+    with progress("measuring") as tell:
+        yield lambda what: tell(f"measuring: {what}")
 
 
 def publish(
@@ -248,7 +256,7 @@ def replay(
         option("Folder to write replay.md into, with its pictures (extra `plots`).", "--report"),
     ] = None,
 ) -> None:
-    """Cut real sessions, compact what is before, and score what the agent needed after.
+    """Cut real sessions, compact what is before the cut, and score what the agent needed after it.
 
     Cuts lie at real compactions, where the other system's own summary is scored too, and at points
     where the agent still had everything. What comes after a cut is read for scoring only.
@@ -337,8 +345,7 @@ def rules(
 
 
 def conformance(out: Out) -> None:
-    """Measure what of a talk survives five compactions, with compaction-conformance-kit (extra
-    `conformance`)."""
+    """Measure what of a conversation survives five compactions (extra `conformance`)."""
     from bench.conformance import HEADER, measure, origin, rows
 
     with measuring() as watch:
@@ -378,9 +385,7 @@ def public(
     out: Out,
     method: Annotated[
         list[str] | None,
-        option(
-            "One more: 'COMMAND {file} {tokens}' is given a file of messages and says the text."
-        ),
+        option("One more: 'COMMAND {file} {tokens}' gets a file of messages and prints the text."),
     ] = None,
     seed: Annotated[
         list[int] | None, option("Of what is planted; may be given again. 1, 2 and 3.")
@@ -426,14 +431,18 @@ def recall(
     folder: Annotated[Path, argument("Folder with `cases` and `windows`; the corpus beside it.")],
     out: Out,
     megabytes: Annotated[
-        list[int] | None, option("MB of text in a store that times are taken in; may be repeated.")
+        list[int] | None,
+        amount("MB of text in a store that times are taken in; may be given again.", min=1),
+    ] = None,
+    stores: Annotated[
+        Path | None, option("Folder to keep these stores in; those that are there are used again.")
     ] = None,
 ) -> None:
     """Measure whether the first hits for a question in plain words hold its evidence."""
     from bench import recall as made
 
     with measuring() as watch:
-        found = made.measure(folder, sizes=megabytes or made.SIZES, watch=watch)
+        found = made.measure(folder, sizes=megabytes or made.SIZES, stores=stores, watch=watch)
     report(
         found,
         out,
@@ -583,7 +592,7 @@ def snapshots(
 ) -> None:
     """Write turns, facts, summaries, plans, verdicts and views of every session, and compare them.
 
-    A change of the inside alone leaves them as they are."""
+    A change that only restructures the code leaves them unchanged."""
     from bench.put_back import measure as put_back_of
     from bench.snapshots import differences
     from bench.snapshots import snapshots as made
@@ -613,35 +622,36 @@ def snapshots(
         raise typer.Exit(1)
 
 
-bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
-for command in (
-    *(
-        throughput,
-        compaction,
-        sessions,
-        loops,
-        roundtrips,
-        fleets,
-        loading,
-        hook,
-        adapters,
-        put_back,
-        replaced,
-        facts,
-    ),
-    *(
-        rules,
-        replay,
-        probes,
-        conformance,
-        questions,
-        public,
-        recall,
-        fit,
-        outputs,
-        paying,
-        ledger,
-        snapshots,
-    ),
-):
-    bench.command(command.__name__.replace("_", "-"))(expanded(command))
+COMMANDS: tuple[tuple[options.Command, str], ...] = (
+    (throughput, "~/.claude/projects"),
+    (compaction, "sessions"),
+    (sessions, ""),
+    (loops, ""),
+    (roundtrips, "sessions"),
+    (fleets, "sessions"),
+    (loading, ""),
+    (hook, ""),
+    (adapters, ".adapters/results.jsonl"),
+    (put_back, "sessions"),
+    (replaced, "sessions"),
+    (facts, "sessions"),
+    (rules, "sessions"),
+    (replay, "sessions"),
+    (probes, "sessions"),
+    (conformance, ""),
+    (questions, "questions"),
+    (public, "sessions questions"),
+    (recall, "questions --megabytes 100"),
+    (fit, "sessions"),
+    (outputs, "sessions"),
+    (paying, "sessions"),
+    (ledger, "~/.claude/projects"),
+    (snapshots, "sessions --to snapshots"),
+)
+"""The measurements, each with what an example gives it."""
+bench = typer.Typer(
+    cls=QuietGroup, help="Measure kedgeline on sessions of your own.", no_args_is_help=True
+)
+for command, given in COMMANDS:
+    name = command.__name__.replace("_", "-")
+    register(bench, command, f"bench {name} {given}".rstrip())

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from itertools import count
 from math import log
 from pathlib import Path
+from shutil import rmtree
 from statistics import fmean, median, quantiles
 from tempfile import TemporaryDirectory
 from zlib import crc32
@@ -33,7 +34,7 @@ FIRST = (1, 5, 10)
 LISTED = 50
 """Hits asked for: what comes later counts as not found."""
 OURS, EVERYWHERE, BASELINE = "recall", "recall, all sessions", "BM25 over turns"
-SIZES = (10, 100)
+SIZES = (10, 100, 1_000)
 """MB of text in the stores that times are taken in."""
 GOAL = 50
 """Milliseconds."""
@@ -76,7 +77,11 @@ class Recall(Value, frozen=True):
     timed: tuple[Timed, ...]
 
 
-def measure(folder: Path, *, sizes: Sequence[int] = SIZES, watch: Watch) -> Recall:
+def measure(
+    folder: Path, *, sizes: Sequence[int] = SIZES, stores: Path | None = None, watch: Watch
+) -> Recall:
+    """With `stores` those that times are taken in are kept in that folder, and used again: one of a
+    gigabyte takes some minutes to write."""
     cases = cases_in(folder)
     with TemporaryDirectory() as place:
         store = open_store(Path(place, "cases"), durability="fast")
@@ -94,7 +99,8 @@ def measure(folder: Path, *, sizes: Sequence[int] = SIZES, watch: Watch) -> Reca
         store.close()
         questions = [one.question for case in cases for one in case.record.probes]
         told = [turn for one in turns.values() for turn in one]
-        timed = [_timed(Path(place), told, questions, size, watch) for size in sizes]
+        kept = stores or Path(place)
+        timed = [_timed(kept, told, questions, size, watch) for size in sizes]
     return Recall(
         version=version("kedgeline"),
         fingerprint=fingerprint(folder / "cases"),
@@ -173,10 +179,30 @@ class Baseline:
 def _timed(
     folder: Path, turns: Sequence[Turn], questions: Sequence[str], size: int, watch: Watch
 ) -> Timed:
-    """In the sessions again and again, each time with a part of the words renamed: in a larger
-    store there are more different words, too."""
-    store = open_store(folder / f"timed-{size}", durability="fast")
-    written = passages = 0
+    place = folder / f"timed-{size}"
+    if not place.exists():
+        _fill(place, turns, size, watch)
+    watch(f"{size:,} MB: questions")
+    store = open_store(place, durability="fast")
+    found = store.ask("SELECT count(*), coalesce(sum(size), 0) FROM passage")  # type: ignore[attr-defined]
+    took = [_milliseconds(store, question) for question in questions]
+    store.close()
+    return Timed(
+        megabytes=found[0][1] / MEGABYTE,
+        passages=found[0][0],
+        median=median(clock for clock, _ in took),
+        p95=quantiles([clock for clock, _ in took], n=20)[-1],
+        processor=quantiles([processor for _, processor in took], n=20)[-1],
+    )
+
+
+def _fill(place: Path, turns: Sequence[Turn], size: int, watch: Watch) -> None:
+    """With the sessions again and again, each time with a part of the words renamed: in a larger
+    store there are more different words, too. It gets its name once it is whole."""
+    growing = place.with_name(f"{place.name}.growing")
+    rmtree(growing, ignore_errors=True)
+    store = open_store(growing, durability="fast")
+    written = 0
     for number in count():
         watch(f"{size:,} MB: {written / MEGABYTE:,.0f}")
         with store.writing(f"copy-{number}") as writing:
@@ -190,18 +216,10 @@ def _timed(
                 )
                 writing.add(entry, blobs=made.blobs, passages=parts)
                 written += sum(len(one.text) for one in parts)
-                passages += len(parts)
         if written >= size * MEGABYTE:
             break
-    took = [_milliseconds(store, question) for question in questions]
     store.close()
-    return Timed(
-        megabytes=written / MEGABYTE,
-        passages=passages,
-        median=median(clock for clock, _ in took),
-        p95=quantiles([clock for clock, _ in took], n=20)[-1],
-        processor=quantiles([processor for _, processor in took], n=20)[-1],
-    )
+    growing.rename(place)
 
 
 def _renamed(turn: Turn, number: int, index: int) -> Turn:

@@ -37,9 +37,12 @@ INTRODUCTION = """# The command line
 Written by `make docs` from the commands themselves.
 
 Data goes to stdout, everything else to stderr. Every command has `--json`: one JSON object, or one
-a line where there are several. `-` reads stdin. `NO_COLOR` is respected. `kedgeline
---install-completion` sets up completion for your shell. A progress bar appears on a terminal when a
-job takes longer than a second. The keys of all JSON: [json.md](json.md).
+a line where there are several; its keys are in [json.md](json.md). `-` reads stdin. `NO_COLOR` is
+respected. `kedgeline --install-completion` sets up completion for your shell. Whatever takes longer
+than a second shows its progress on stderr: on a terminal in a line that changes, in a file as a
+line every five seconds.
+
+## Exit codes
 
 | exit code | meaning |
 |--:|---|
@@ -79,7 +82,11 @@ def _section(name: str, command: Any) -> str:
 
 def _described(option: Any) -> str:
     default = option.default
-    shown = isinstance(default, (int, str)) and not isinstance(default, bool)
+    shown = (
+        isinstance(default, (int, str))
+        and not isinstance(default, bool)
+        and default not in ("", ".")
+    )
     return f"{option.help or ''}{f' Default: {default}.' if shown else ''}"
 
 

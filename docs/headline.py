@@ -13,10 +13,10 @@ METHODS = ("recorded summary", "last turns", "kedgeline")
 """Rows of the replay at real cuts, all of the same length."""
 TITLES = ("host's own summary", "truncation", "kedgeline")
 REPLAYED = (
-    ("all prompts", "what the user said, word for word"),
-    ("commands run again", "commands that are run again, to the letter"),
-    ("file and action, F1", "files, and what became of each"),
-    ("needed names", "names that the agent goes on to use"),
+    ("all prompts", "what the user said, verbatim"),
+    ("commands run again", "commands that are run again, verbatim"),
+    ("file and action, F1", "files, and what was done to each"),
+    ("needed names", "names that the agent uses later"),
 )
 """Columns of the replay, and what they are called for those who have not read how it is done."""
 ASKED = (("Score", "questions about the session"), ("Instruction", "questions about the rules"))
@@ -75,19 +75,17 @@ def headline(page: str | None = None) -> Headline:
 def headline_table(found: Headline) -> str:
     """What the front page shows between its marks."""
     rows = [
-        f"| after a compaction of {found.before} tokens into about {found.after[-1]} | "
-        f"{' | '.join(TITLES)} |",
+        f"| {found.before} tokens compacted to about {found.after[-1]} | {' | '.join(TITLES)} |",
         "| --- | --: | --: | --: |",
         *(_shown(one, readers=one in found.shares[:2]) for one in found.shares if one.name in TOLD),
-        f"| seconds, in a session of 100 MB | one answer of a model | 0 | {found.seconds} |",
-        f"| tokens that a model reads and writes for it | {found.before} + {found.after[0]} | 0 "
-        "| 0 |",
+        f"| seconds, for a session of 100 MB | as long as a model writes | 0 | {found.seconds} |",
+        f"| tokens a model reads + writes for it | {found.before} + {found.after[0]} | 0 | 0 |",
     ]
     return "\n".join(rows) + (
-        f"\n\nWith 10,000 tokens readers answer {_percent(float(found.larger))} from kedgeline's "
-        f"text; the host's summary and what our hooks put back bring them to "
-        f"{_percent(float(found.together))}. Readers are language models that see nothing but the "
-        "text; the rest is what recorded sessions went on to do, at compactions their host made."
+        f"\n\nWith 10,000 tokens for kedgeline's summary, readers answer "
+        f"{_percent(float(found.larger))}; from the host's summary plus what our hooks add, "
+        f"{_percent(float(found.together))}. Readers are language models that see nothing else. "
+        "The commands are those that recorded sessions ran again after their host compacted them."
     )
 
 
@@ -96,7 +94,7 @@ def _shown(share: Share, *, readers: bool) -> str:
     cells = [
         f"**{_percent(value)}**" if value == best else _percent(value) for value in share.values
     ]
-    name = f"{share.name}, answered by fresh readers" if readers else share.name
+    name = f"{share.name} that fresh readers answer" if readers else share.name
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -157,7 +155,9 @@ def window_picture(found: Headline) -> str:
     parts += [_text(16, 56, "after", "title"), _box(150, 43, 560, 18, "room")]
     parts += [_box(150, 43, sliver, 18, "m2")]
     parts.append(_text(720, 56, f"about {found.after[-1]}", "faint"))
-    parts.append(_text(150 + sliver + 10, 56, "and in it, of what the agent needs next:", "faint"))
+    parts.append(
+        _text(150 + sliver + 10, 56, "which holds, of what the agent needs next:", "faint")
+    )
     for column, title in enumerate(TITLES):
         parts.append(_text(330 + column * 170, 94, title, "title"))
     for row, share in enumerate(kept):

@@ -153,7 +153,7 @@ class Folder:
     def _check(self, name: str, found: os.stat_result) -> None:
         path = str(self._path / name)
         if not stat.S_ISREG(found.st_mode):
-            raise FileRefused(path, "it is no plain file; move it away")
+            raise FileRefused(path, "it is not a plain file; move it away")
         if found.st_nlink > 1:
             raise FileRefused(path, "it has another name elsewhere; copy it to a file of its own")
         if found.st_uid not in self._owners:

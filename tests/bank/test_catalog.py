@@ -201,7 +201,7 @@ def test_what_is_no_document_is_skipped_with_its_reason(tmp_path: Path) -> None:
     assert {one.path: one.why.partition(";")[0] for one in done.skipped} == {
         "docs/empty.md": "it is empty",
         "docs/link.md": "it is a symbolic link, and links are not followed",
-        "docs/noise.bin": "it is no UTF-8 text",
+        "docs/noise.bin": "it is not UTF-8 text",
         "docs/null.txt": "it is binary",
     }
 

@@ -209,7 +209,7 @@ def test_what_only_looks_like_a_footer_is_the_entrys_own(own: str) -> None:
 
 
 MALFORMED = [
-    ("activeContext.md", b"# A\n\n\xff\n", 3, "no UTF-8"),
+    ("activeContext.md", b"# A\n\n\xff\n", 3, "not UTF-8"),
     ("systemPatterns.md", b"# A\nb\0\n", 2, "NUL"),
     ("activeContext.md", b"# A\n<<<<<<< HEAD\n### [2026-01-01] x\n=======\n", 2, "merge conflict"),
     ("decisionLog.md", b"### DEC-001: x\n\n>>>>>>> theirs\n", 3, "merge conflict"),
@@ -219,11 +219,16 @@ MALFORMED = [
     ("activeContext.md", b"### 2026-02-03 - x\n\n### 2026-02-30 - y\n", 3, "'2026-02-30 - y'"),
     ("activeContext.md", b"### [2026-01-02] x\n\n````\ncode\n```\n\n### y\n", 3, "never closed"),
     ("decisionLog.md", b"### DEC-001: x\n<!-- oh\n\n### DEC-002: y\n", 2, "never closed"),
-    ("activeContext.jsonl", b'{"a": 1}\n[1]\n', 2, "no JSON object"),
-    ("activeContext.jsonl", b'{"a": 1}\n\n{"ts": \n', 3, "no JSON"),
-    ("activeContext.jsonl", b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 1, "no JSON"),
-    ("activeContext.md", b'{"ts": "2026-01-01"}\n### [2026-01-01] x\n', 2, "no JSON"),
-    ("decisionLog.jsonl", b"# Decisions\n", 1, "no JSON"),
+    ("activeContext.jsonl", b'{"a": 1}\n[1]\n', 2, "not a JSON object"),
+    ("activeContext.jsonl", b'{"a": 1}\n\n{"ts": \n', 3, "not a JSON object"),
+    (
+        "activeContext.jsonl",
+        b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        1,
+        "not a JSON object",
+    ),
+    ("activeContext.md", b'{"ts": "2026-01-01"}\n### [2026-01-01] x\n', 2, "not a JSON object"),
+    ("decisionLog.jsonl", b"# Decisions\n", 1, "not a JSON object"),
 ]
 
 

@@ -182,7 +182,7 @@ def test_a_row_that_cannot_be_read_is_a_violation_and_is_never_overwritten() -> 
     broken = b"<<<<<<< ours\n" + bank.files[CHAIN]
     bank.files[CHAIN] = broken
     assert said(bank, decisions([1, 2, 3])) == [
-        "this is no row of a chain, perhaps left by a merge"
+        "this is not a row of a chain; a merge may have left it"
     ]
     bank.chain()
     assert bank.files[CHAIN].startswith(broken)

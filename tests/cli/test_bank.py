@@ -47,7 +47,7 @@ def test_the_text_may_come_from_stdin_and_fields_from_options(line: Line, tmp_pa
     assert "DEC-001: Journal" in log
     assert "Use WAL — always." in log
     assert "readers never wait" in log
-    assert b"no field" in line("bank", "add", "x", "y", "--field", "Rationale", code=2).stderr
+    assert b"not a field" in line("bank", "add", "x", "y", "--field", "Rationale", code=2).stderr
 
 
 def test_a_changed_decision_is_a_violation_with_an_exit_code(line: Line, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_documents_are_indexed_and_found_at_the_cheapest_step(line: Line, tmp_pa
     deep = line.one("bank", "find", "harbor", "--depth", "chunk")
     assert deep["stopped_at"] == "chunk"
     assert "outer buoy" in deep["hits"][0]["text"]
-    assert b"no step" in line("bank", "find", "harbor", "--depth", "deep", code=2).stderr
+    assert b"not a step" in line("bank", "find", "harbor", "--depth", "deep", code=2).stderr
 
 
 def test_people_get_tables_and_sentences(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:

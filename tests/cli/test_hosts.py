@@ -130,6 +130,17 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     worker()
 
 
+@pytest.mark.parametrize(("why", "code"), [("nothing to compact: all fits", 0), ("late", 1)])
+def test_a_conversation_too_short_to_compact_is_no_fault(
+    kedgeline: Line, monkeypatch: pytest.MonkeyPatch, why: str, code: int
+) -> None:
+    for line in ("asked", f"left {why}"):
+        places.add_line(places.folder_of("s1"), places.COMPACTIONS, line)
+    looked_at(monkeypatch)
+    assert checks(kedgeline, code=code)["compactions s1"] == ("broken" if code else "absent")
+    assert why in told(kedgeline, "doctor", code=code)
+
+
 def test_a_broken_database_shows_where_the_user_looks(
     kedgeline: Line, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

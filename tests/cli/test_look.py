@@ -259,12 +259,12 @@ def test_output_that_is_no_terminal_has_no_colour(session: str) -> None:
         (["stats", "--format", "telex", "README.md"], 2, "unknown format 'telex'"),
         (["turns", "--nonsense", "x"], 2, "No such option"),
         (["nonsense"], 2, "No such command"),
-        (["plan", LONG, "--window", "much"], 2, "is no number of tokens"),
+        (["plan", LONG, "--window", "much"], 2, "is not a number of tokens"),
         (["plan", LONG, "--window", "10"], 2, "smaller than any model's"),
         (["compact", LONG, "--to", "nowhere"], 2, "unknown provider 'nowhere'"),
         (["anchors", LONG, "--profile", "bold"], 2, "unknown profile 'bold'"),
         (["show", LONG, "t500"], 2, "has no turn t500"),
-        (["show", LONG, "twelve"], 2, "is no turn"),
+        (["show", LONG, "twelve"], 2, "is not a turn"),
     ],
 )
 def test_errors_are_one_sentence_on_stderr(

@@ -241,7 +241,7 @@ def test_a_changed_byte_is_refused() -> None:
     ],
 )
 def test_what_is_something_else_is_refused(data: bytes) -> None:
-    assert refused(data) == "it is no exported session"
+    assert refused(data) == "it is not an exported session"
 
 
 @pytest.mark.parametrize(("version", "step"), [(1, "export it again"), (3, "upgrade kedgeline")])

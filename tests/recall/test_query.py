@@ -82,9 +82,9 @@ def test_words_that_are_none_are_not_passed_over_in_silence() -> None:
         ({"limit": 0}, "give 1 or more"),
         ({"text": "x" * 2_001}, "give at most 2,000"),
         ({"text": " ".join(f"w{n}" for n in range(65))}, "give at most 64"),
-        ({"since": "last week"}, "is no time; write 2026-11-01"),
-        ({"since": "9999-99-99"}, "is no time"),
-        ({"until": "9999-12-31"}, "is no time"),
+        ({"since": "last week"}, "is not a time; write 2026-11-01"),
+        ({"since": "9999-99-99"}, "is not a time"),
+        ({"until": "9999-12-31"}, "is not a time"),
         ({"since": "2026-11-02", "until": "2026-11-01"}, "swap them"),
     ],
 )

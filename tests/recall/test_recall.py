@@ -140,6 +140,19 @@ def test_a_turn_that_a_fork_shares_comes_once(store: Store) -> None:
     assert {second.session, *second.also} == {"harbor", "fork-1", "fork-2"}
 
 
+def test_a_conversation_that_hook_and_replacement_keep_comes_once(store: Store) -> None:
+    keep(store, "5ea-1", turn(0, user="the tide table"))
+    keep(store, "claude-code-5ea-1", turn(0, user="the tide table", thinking="seen later"))
+    keep(store, "quay", turn(0, user="the tide table", thinking="of another"))
+    first, second = recall(store, query_of("tide table"))
+    assert {first.session, second.session, *first.also, *second.also} == {
+        "5ea-1",
+        "claude-code-5ea-1",
+        "quay",
+    }
+    assert sorted(map(len, (first.also, second.also))) == [0, 1]
+
+
 def test_a_turn_comes_once_with_its_best_place(store: Store) -> None:
     lines = "\n".join(f"{n} the tide gauge says {n % 7}" for n in range(1_000))
     keep(store, "harbor", turn(0, called("Log", lines)), turn(1, user="tide gauge"))

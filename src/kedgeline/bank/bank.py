@@ -521,6 +521,6 @@ def _opened(path: Path) -> Iterator[Folder]:
             there = os.path.lexists(path)
             why = error.why if there else "it does not exist"
             todo = f"`kedgeline bank init {path}` makes one; the setting `bank` says where yours is"
-            raise FileRefused(str(path), f"it is no memory bank: {why}; {todo}") from error
+            raise FileRefused(str(path), f"it is not a memory bank: {why}; {todo}") from error
         assert bank is not None  # it has no name below the root that could be missing
         yield bank

@@ -365,7 +365,7 @@ def _text(key: str, root: Path) -> str:
     try:
         text = held.data.decode()
     except UnicodeDecodeError:
-        raise FileRefused(key, "it is no UTF-8 text") from None
+        raise FileRefused(key, "it is not UTF-8 text") from None
     if not text or "\0" in text:
         raise FileRefused(key, "it is binary" if text else "it is empty")
     return text
@@ -415,7 +415,7 @@ def _loaded(name: str, text: str) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
-        raise BankMalformed(name, line, f"this is no YAML: {one_line(str(error))[:120]}") from None
+        raise BankMalformed(name, line, f"this is not YAML: {one_line(str(error))[:120]}") from None
 
 
 def _dumped(value: Any) -> str:
@@ -434,7 +434,7 @@ def read_chunk(name: str, data: bytes) -> tuple[Header, str]:
         known = {key: said[key] for key in Header.__struct_fields__ if key in said}
         header = msgspec.convert(known, Header, strict=False)
     except (TypeError, msgspec.ValidationError) as error:
-        why = f"this is no front matter of a chunk ({error}); remove the file and index again"
+        why = f"this is not the front matter of a chunk ({error}); remove the file and index again"
         raise BankMalformed(name, 1, why) from None
     assert front is not None
     return header, text[front.end() :].removeprefix("\n")
@@ -445,7 +445,7 @@ def read_catalog(name: str, data: bytes) -> dict[str, list[Listed]]:
     try:
         return msgspec.convert(said, dict[str, list[Listed]], strict=False)
     except msgspec.ValidationError as error:
-        why = f"this is no catalog ({error}); remove it and index again"
+        why = f"this is not a catalog ({error}); remove it and index again"
         raise BankMalformed(name, 1, why) from None
 
 

@@ -167,7 +167,7 @@ def _decoded(name: str, data: bytes) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BankMalformed(name, line, "this is no UTF-8") from None
+        raise BankMalformed(name, line, "this is not UTF-8") from None
     if (place := text.find("\0")) >= 0:
         raise BankMalformed(name, text.count("\n", 0, place) + 1, "here is a NUL character")
     return text

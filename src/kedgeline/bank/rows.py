@@ -248,7 +248,9 @@ def _piece(name: str, bare: str, text: str, number: int) -> Piece:
         said = msgspec.json.decode(bare, type=Line)
     except (msgspec.DecodeError, RecursionError) as error:
         conflict = re.match(r"<{7}|={7}|>{7}", bare)
-        why = "a merge conflict was left here" if conflict else f"this is no JSON object ({error})"
+        why = (
+            "a merge conflict is left here" if conflict else f"this is not a JSON object ({error})"
+        )
         raise BankMalformed(name, number, why) from None
     if "archived" in said:
         reference = _reference_of(said)

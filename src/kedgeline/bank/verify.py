@@ -228,7 +228,9 @@ def _against_chain(log: Document, chain: bytes | None) -> Iterator[Finding]:
     rows, broken = read_chain(chain)
     for line in broken:
         advice = f"put {name} back from a copy or from git, take the line out, {anew}"
-        yield _violation(name, line, "this is no row of a chain, perhaps left by a merge", advice)
+        yield _violation(
+            name, line, "this is not a row of a chain; a merge may have left it", advice
+        )
     there = {content_hash(entry): entry for entry in log.entries()}
     by_id = {entry.id: entry for entry in log.entries() if entry.id}
     known = {row.sha256 for row in rows}

@@ -77,10 +77,10 @@ def _who_asks(agent: str | None) -> str:
 
 
 def init(folder: Path | None = None, json: bool = False) -> None:
-    """Make a memory bank: the five files, each with its title. Files that are there stay.
+    """Create a memory bank: five files, each with a title. Existing files stay as they are.
 
     Args:
-        folder <FOLDER>: Where; else what settings say.
+        folder <FOLDER>: Where to create it; else as the settings say.
     """
     bank = open_bank(folder)
     made = bank.begin()
@@ -103,15 +103,15 @@ def add(
     bank: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Write an entry into a file of the bank, in the shape the file has.
+    """Write an entry into a file of the bank, in the layout that the file has.
 
-    Any agent may add, at any time, however many do it at once.
+    Any number of agents may add entries at the same time.
 
     Args:
         file <FILE>: activeContext, decisionLog, progress, or another.
-        text <TEXT>: What to write down; '-' reads it from stdin.
+        text <TEXT>: What to write; '-' reads it from stdin.
         title TEXT: Its heading; a decision needs one.
-        identity --id ID: DEC-007 or a task; else the next number of the file.
+        identity --id ID: Such as DEC-007, or a task's id; else the file's next number.
         status TEXT: Active, completed, in progress …
         source PATH: A file or chunk it comes from; may be repeated.
         summary TEXT: Its summary_128; made from the text where it is not given.
@@ -152,7 +152,7 @@ def _like(folder: Path, file: str) -> str:
 def _field_given(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
-        raise typer.BadParameter(f"{text!r} is no field; write Rationale='why it was chosen'")
+        raise typer.BadParameter(f"{text!r} is not a field; write Rationale='why it was chosen'")
     return name.strip(), value.strip()
 
 
@@ -170,7 +170,7 @@ def file_(
 ) -> None:
     """Write the decisions, state and milestones of a session into the bank.
 
-    What is there already is not written again, so that it may be filed as often as you like.
+    Entries that exist already are not written again, so a session may be filed repeatedly.
 
     Args:
         name NAME: What entries call the session; else its own name.
@@ -250,13 +250,13 @@ def compact(
     bank: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Move what is old to the archives, word for word, and bring the index up to date.
+    """Move old entries to the archives, verbatim, and update the index.
 
     The decision log is never touched. Archives are written first and compared by hash.
 
     Args:
         dry_run: Show what would move, and change nothing.
-        if_due: Only where entries, tokens or a budget ask for it.
+        if_due: Only if a limit of entries, tokens or the budget is exceeded.
     """
     from kedgeline.bank import BankCompaction, BankSignals
 
@@ -315,7 +315,7 @@ def _show_compacted(done: BankCompaction, files: list[dict[str, Any]], *, applie
 
 
 def undo(agent: str | None = None, bank: Path | None = None, json: bool = False) -> None:
-    """Take the newest compaction of the bank back; what was written since stays."""
+    """Undo the newest compaction of the bank; entries written since stay."""
     done = open_bank(bank).undo(_who_asks(agent))
     if json:
         write_json({"undone": done.number, "files": done.files})
@@ -324,7 +324,7 @@ def undo(agent: str | None = None, bank: Path | None = None, json: bool = False)
 
 
 def history(bank: Path | None = None, json: bool = False) -> None:
-    """Show what was done to the bank as a whole: compactions."""
+    """Show the compactions of the bank."""
     rows = [
         {
             "transaction": one.number,
@@ -411,7 +411,7 @@ def find(
 ) -> None:
     """Find chunks by words: in summaries of 128 tokens, of 512, in chunks, in the sources.
 
-    It goes on only as far as it must, and says where it stopped.
+    It stops at the first of these that has a match, and says which.
 
     Args:
         query <QUERY>: Words; a phrase in quotes.
@@ -421,7 +421,7 @@ def find(
     from kedgeline.bank.finding import find as find_in
 
     if depth not in STEPS:
-        raise typer.BadParameter(f"{depth!r} is no step; choose one of {', '.join(STEPS)}")
+        raise typer.BadParameter(f"{depth!r} is not a step; choose one of {', '.join(STEPS)}")
     folder, step = open_bank(bank).path, STEPS[depth]
     found = find_in(query, folder, redactor=make_redactor(), step=step, most=limit)
     if json:
@@ -479,13 +479,13 @@ def load(
     for. What does not fit is loaded in 2,048, 512 or 128 tokens before it is left out.
 
     Args:
-        budget --tokens,--budget TOKENS: Room, e.g. 20k.
-        session FILE: A session, kept or a file, whose open errors come first.
+        budget --tokens,--budget TOKENS: Most tokens to print, e.g. 20k.
+        session FILE: A kept session, or a session file, whose open errors come first.
         packet FILE: The delegation packet, as JSON.
         file PATH: A source file to load; may be repeated.
         find WORDS: Load what of the history has these words.
         history: Load archives and the whole log of decisions too.
-        table: Show what was loaded, and not the text.
+        table: Show a table of what was loaded instead of the text.
     """
     from kedgeline.economy.loading import load_context, open_errors
     from kedgeline.economy.packing import read_packet

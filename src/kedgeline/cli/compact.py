@@ -98,8 +98,8 @@ def plan(
     """Show what a compaction would keep, fold and mask, and why. Nothing is changed.
 
     Args:
-        mask: Mask old tool outputs even where the budget is kept.
-        prices: Say whether it pays in money (extra `prices`).
+        mask: Mask old tool outputs even if all turns fit.
+        prices: Also say whether a compaction saves money (extra `prices`).
     """
     from kedgeline.pipeline.draft import renditions_of, summary_of
     from kedgeline.pipeline.job import Job, flow_of, plan_of
@@ -322,17 +322,17 @@ def compact(
 ) -> None:
     """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
 
-    A session's file stays as it is. Of a session that is kept the record is written down: the view
-    is compacted from then on, until `kedgeline undo`. What was done and what there is to know goes
-    to stderr. A model, where one is named, writes prose on top of the facts.
+    A session file is never changed. For a kept session the compaction is recorded, and its view is
+    compacted until `kedgeline undo`. A report of what was done goes to stderr. With --model, a
+    language model adds prose to the facts.
 
     Args:
         to PROVIDER: Write the rebuilt messages for anthropic, openai-chat, openai-responses or
             gemini instead of the summary.
-        mask: Mask old tool outputs even where the budget is kept.
-        losses: Instead of the summary, show what is not in it and how to see it.
-        dry_run: Only show what the model would be sent, in tokens and money; nothing is sent or
-            written down.
+        mask: Mask old tool outputs even if all turns fit.
+        losses: Instead of the summary, show what it leaves out and how to see that.
+        dry_run: Only show what would be sent to the model, in tokens and money; nothing is sent or
+            recorded.
     """
     held = None if is_file(source.file) else configured_store(source.store)  # a lock shows at once
     told, provider = check_style(style), check_provider(to)
@@ -500,7 +500,11 @@ def _give_out(made: Compaction, written: Written | None, hints: Hints, *, losses
             f"{made.summary_tokens:,} tokens, {_turns_in(plan.kept):,} kept, "
             f"{len(plan.masked):,} outputs masked"
         )
-        say(f"cut before t{made.first + plan.cut}: {plan.reason}")
+        say(
+            f"cut before t{made.first + plan.cut}: {plan.reason}"
+            if plan.folded
+            else f"no summary, as nothing is folded: {plan.reason}; --to prints the messages"
+        )
     for warning in made.warnings:
         say(f"warning: {warning}")
     if written is not None:
@@ -560,7 +564,7 @@ def view(session: str, to: str | None = None, json: bool = False, store: str | N
 
 
 def undo(session: str, json: bool = False, store: str | None = None) -> None:
-    """Take the newest compaction of a session back: the view is again what it was before it."""
+    """Undo the newest compaction of a session: its view is again what it was before."""
     kept = open_kept(session, store)
     undone = kept.undo()
     before, after = undone.tokens_before, undone.tokens_after

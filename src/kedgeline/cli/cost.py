@@ -53,13 +53,12 @@ def cost(
 ) -> None:
     """Show what sessions cost: tokens and money by agent, model and tool.
 
-    And what compactions saved and took. Every message counts once, however many files have a copy
-    of it.
+    Also what compactions saved and cost. A message that several files contain counts once.
 
     Args:
-        sources <SESSION|FILE|FOLDER...>: Sessions that are kept, files of any format, folders of
+        sources <SESSION|FILE|FOLDER...>: Kept sessions, session files of any format, folders of
             files; - for stdin.
-        calls: Instead, a line of JSON for every call of a tool with its tokens.
+        calls: Write a line of JSON for every tool call with its tokens, instead of the report.
         report FILE: Markdown file for the report at the end.
         claim FILE: Claim of a task (JSON) to set token_input and token_output in.
     """
@@ -130,7 +129,7 @@ def _check_report(path: Path) -> None:
     except OSError as error:
         raise FileRefused(str(path), (error.strerror or str(error)).lower()) from error
     if not is_report:
-        raise FileRefused(str(path), "it holds something that is no report; name another file")
+        raise FileRefused(str(path), "it holds something that is not a report; name another file")
 
 
 class _Counted:

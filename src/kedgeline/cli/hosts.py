@@ -47,17 +47,16 @@ def install(
     room: int | None = None,
     json: bool = False,
 ) -> None:
-    """Put kedgeline into a coding agent: hooks, tools, a skill and commands.
+    """Install kedgeline in a coding agent: hooks, tools, a skill and commands.
 
-    They are merged into what is there: files of others keep all that is in them, and what they held
-    before is copied beside them once.
+    Existing files keep all of their content; what they held before is copied beside them once.
 
     Args:
-        reduce_outputs --reduce-outputs/--no-reduce-outputs: Also keep large tool outputs apart as
-            they come in; else as it was before.
-        advise: Only advise the host's own compaction, where it could be replaced.
-        room TOKENS>=0: Tokens that a context may have which replaces the host's; 0 for a share of
-            what there was. Else as it was before.
+        reduce_outputs --reduce-outputs/--no-reduce-outputs: Also store large tool outputs
+            separately as they come in; else as it was before.
+        advise: Only advise the host's own compaction, even where it could be replaced.
+        room TOKENS>=0: Largest new context where it replaces the host's, in tokens; 0 for a share
+            of the old one. Else as it was before.
     """
     from kedgeline.hosts.install import host_named
     from kedgeline.hosts.install import install as put_into
@@ -72,9 +71,9 @@ def install(
 def uninstall(
     host: str, project: bool = False, dry_run: bool = False, purge: bool = False, json: bool = False
 ) -> None:
-    """Take kedgeline out of a coding agent again: its own entries and files, and nothing else.
+    """Uninstall kedgeline from a coding agent: its own entries and files, and nothing else.
 
-    Kept sessions stay, unless --purge is given; `kedgeline gc` removes some of them.
+    Kept sessions stay, unless --purge is given; `kedgeline gc` deletes some of them.
 
     Args:
         purge: Also delete the archive: every session that is kept in this store.
@@ -153,12 +152,12 @@ def _change_told(change: FileUpdate) -> str:
 def apply(host: str = "codex", room: int = 0, keep: str = "", json: bool = False) -> None:
     """Compact the newest session of Codex in this folder, between two runs of it.
 
-    A record is put behind its rollout; `codex exec resume --last` or `codex resume` goes on from
-    there. End Codex first.
+    Exit Codex first. One record is appended to its rollout; `codex exec resume --last` or `codex
+    resume` continues from there.
 
     Args:
         host HOST: Whose session it is: codex.
-        room TOKENS>=0: Tokens that the new context may have.
+        room TOKENS>=0: Largest new context, in tokens; 0 for a share of the old one.
         keep WORDS: What the compaction must not lose.
     """
     from kedgeline.errors import UnknownName
@@ -181,10 +180,10 @@ def apply(host: str = "codex", room: int = 0, keep: str = "", json: bool = False
 def relay(
     upstream: str = "https://api.openai.com/v1", port: int = 8_767, json: bool = False
 ) -> None:
-    """Answer Codex's compaction requests within a turn; all other requests go on untouched.
+    """Answer Codex's compaction requests within a turn; pass all other requests through.
 
-    Codex asks the relay in the place of its model, by settings that are printed. It listens on this
-    machine alone and runs until it is interrupted.
+    It prints the settings that make Codex use the relay as its model. It listens on this machine
+    only and runs until it is interrupted.
 
     Args:
         upstream URL: Where the model is.
@@ -208,11 +207,11 @@ def relay(
 def status(session: str | None = None, json: bool = False) -> None:
     """Show the sessions that hooks of a coding agent follow.
 
-    The context used, the last compaction of the host, how its summary answers the probes, what was
-    put back, and what was saved. Exits with 1 where a session could not be followed.
+    Shows the context used, the host's last compaction, how well its summary answers the probes,
+    what was put back, and what was saved. Exits with 1 if a session could not be followed.
 
     Args:
-        session <SESSION>: One of them; all of them if none is named.
+        session <SESSION>: Show this one with what was put back; all of them if none is named.
     """
     from kedgeline.hosts import places
 
@@ -228,8 +227,8 @@ def status(session: str | None = None, json: bool = False) -> None:
         write_json({"sessions": [_status_as_json(one) for one in known]})
     elif not known:
         show(
-            "no session is followed by hooks yet. `kedgeline install claude-code` sets them up; "
-            "after that it is the first session that is started anew"
+            "no session is followed by hooks yet: run `kedgeline install claude-code`, then start "
+            "a new session there"
         )
     elif session is not None:
         show(*_status_page(known[0]))
@@ -332,7 +331,7 @@ def _context_told(one: dict[str, Any]) -> str:
 
 
 def statusline(json: bool = False) -> None:
-    """One line about a session for a host's status line: JSON about it on stdin.
+    """Print one line about a session for a host's status line: its JSON on stdin.
 
     With --json what is known of it instead: the keys of `kedgeline status`.
     """
@@ -349,7 +348,7 @@ def statusline(json: bool = False) -> None:
 
 
 def hook(host: str = "claude-code", json: bool = False) -> None:
-    """Take an event of a coding agent's host: JSON on stdin, its answer on stdout.
+    """Handle a hook event of a coding agent: JSON on stdin, the answer on stdout.
 
     It ends with 0 whatever happens, and prints nothing where it has nothing to say. With --json the
     answer is JSON in any case, as a host takes it anyway.
@@ -395,10 +394,10 @@ class Check(NamedTuple):
 
 
 def doctor(json: bool = False) -> None:
-    """Say what is installed where, what works, what does not, and what to do next.
+    """Check what is installed, what works and what does not, with the next step for each.
 
-    Hosts and their hooks, the store, settings and extras. Exits with 1 where something that is
-    installed does not work.
+    It checks hosts and their hooks, the store, settings and extras, and exits with 1 if something
+    that is installed does not work.
     """
     checks = [*_settings(), *_store(), *_hosts(), *_sessions(), *_extras()]
     broken = sum(one.state == "broken" for one in checks)
@@ -410,7 +409,11 @@ def doctor(json: bool = False) -> None:
             show(styled(sign, style).append(harmless(f" {one.part} {one.name}: {one.what}"), ""))
             if one.next:
                 show(f"    next: {one.next}")
-        result = f"{broken:,} of {len(checks):,} do not work" if broken else "all of it works"
+        result = (
+            f"{broken:,} of {len(checks):,} checks failed"
+            if broken
+            else "everything that is installed works"
+        )
         show("", result)
     if broken:
         raise typer.Exit(1)
@@ -434,8 +437,8 @@ def _store() -> Iterator[Check]:
     try:
         place = store_place(load_settings())
         if "://" not in place and not Path(place).exists():
-            how = "`kedgeline add NAME FILE` or a host's hooks begin it"
-            yield Check("store", place, "absent", "nothing is kept yet", how)
+            how = "`kedgeline add NAME FILE`, or a session of a coding agent with hooks, creates it"
+            yield Check("store", place, "absent", "no session is kept yet", how)
             return
         with closing(configured_store(None)) as store:
             found = store.sessions()
@@ -463,7 +466,7 @@ def _hosts() -> Iterator[Check]:
                 if not is_installed(host, place):
                     if not place.project:
                         there = host.root(place).is_dir()
-                        what = "not installed" if there else "the host is not here"
+                        what = "not installed" if there else "not found on this machine"
                         yield Check("host", host.title, "absent", what, f"`{how}`" if there else "")
                     continue
                 report = install(host, place, dry_run=True)
@@ -484,6 +487,7 @@ def _sessions() -> Iterator[Check]:
     """Sessions that hooks follow, and the compactions of hosts that were replaced or left to
     them."""
     from kedgeline.hosts import places
+    from kedgeline.hosts.replacement import NOTHING_GAINED
 
     found, log = places.followed_sessions(), Path(places.home(), "log")
     failed = [one for one in found if one.get("failure")]
@@ -492,8 +496,12 @@ def _sessions() -> Iterator[Check]:
     for one in failed:
         yield Check("hooks", str(one["session"]), "broken", one["failure"], f"the log is {log}")
     for one in left:
-        why = f"the last compaction was left to the host: {one['replaced']['last_left']}"
-        yield Check("compactions", str(one["session"]), "broken", why, f"see {log}")
+        last = one["replaced"]["last_left"]
+        why = f"the last compaction was left to the host: {last}"
+        if last.startswith(NOTHING_GAINED):
+            yield Check("compactions", str(one["session"]), "absent", why)
+        else:
+            yield Check("compactions", str(one["session"]), "broken", why, f"see {log}")
     if known and not left:
         number = sum(one["replaced"]["replaced"] for one in known)
         what = f"{number:,} in {count(len(known), 'session')}"
@@ -501,7 +509,7 @@ def _sessions() -> Iterator[Check]:
     if found and not failed:
         yield Check("hooks", "sessions", "works", f"{count(len(found), 'session')} followed")
     elif not found:
-        yield Check("hooks", "sessions", "absent", "none is followed yet")
+        yield Check("hooks", "sessions", "absent", "no session is followed yet")
 
 
 def _extras() -> Iterator[Check]:

@@ -90,7 +90,7 @@ def stats(
     """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage.
 
     Args:
-        files <FILE...>: Sessions of any format, or kept ones; - for stdin.
+        files <FILE...>: Session files of any format, or kept sessions; - for stdin.
     """
     from kedgeline.pipeline.read import stream
     from kedgeline.pipeline.stats import stats_of
@@ -280,14 +280,13 @@ def turns(
 ) -> None:
     """List the turns of a session: what was said, which tools were called, and how it went.
 
-    Words no assistant has answered yet come last; in JSON they are the object with
-    `"pending": true`.
+    A prompt that is not answered yet comes last; in JSON it is the object with `"pending": true`.
 
     Args:
         first --from N>=0: First turn to show.
         last N>=0: Show only the last N turns.
         agents: Show sub-agents' turns too.
-        full: Show texts and outputs whole.
+        full: Show texts and outputs in full.
     """
     from kedgeline.pipeline.read import collect, stream
     from kedgeline.tokens import counter_named
@@ -468,7 +467,7 @@ def _write_output(text: str) -> None:
 def turns_marked(mark: str) -> range:
     found = _MARK.fullmatch(mark.strip())
     if found is None:
-        raise typer.BadParameter(f"{mark!r} is no turn; write t12, or t12-15")
+        raise typer.BadParameter(f"{mark!r} is not a turn; write t12, or t12-15")
     first = int(found[1])
     last = int(found[2] or first)
     if last < first:
@@ -482,10 +481,10 @@ def turns_marked(mark: str) -> range:
 def anchors(source: SessionSource, profile: str = "standard", json: bool = False) -> None:
     """List the anchors of a session: turns where something was fixed, finished, found or approved.
 
-    Where nothing natural is found, a synthetic checkpoint stands at the end.
+    If none is found, the end of the session is marked as a checkpoint.
 
     Args:
-        profile NAME: How sure detectors are: standard, or literal.
+        profile NAME: How detectors rate their finds: standard, or literal.
     """
     from kedgeline.pipeline.job import flow_of
 

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from kedgeline.cli import bank
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
 from kedgeline.cli.hosts import apply, doctor, hook, install, relay, status, statusline, uninstall
 from kedgeline.cli.look import anchors, facts, show_, stats, todos, turns
-from kedgeline.cli.options import Command, expanded, flag
+from kedgeline.cli.options import Command, QuietCommand, QuietGroup, expanded, flag, register
 from kedgeline.cli.recall import handoff, pin, recall, summarize, unpin
 from kedgeline.cli.serving import html, mcp, serve, web
 from kedgeline.cli.sessions import add, batch, export, fsck, gc, history, import_, sessions
@@ -98,25 +97,6 @@ USAGE: Any = typer.BadParameter.__mro__[2]
 UPDATE = "The same as compact: what agents know as `update memory bank`."
 
 
-class Quiet:
-    """A command whose flags say no type: those that Typer adds, too."""
-
-    def get_params(self, ctx: Any) -> Any:
-        found = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if isinstance(one, TyperOption) and one.is_flag:
-                one.metavar = ""
-        return found
-
-
-class QuietCommand(Quiet, TyperCommand):
-    pass
-
-
-class QuietGroup(Quiet, TyperGroup):
-    pass
-
-
 app = typer.Typer(
     name="kedgeline",
     cls=QuietGroup,
@@ -132,18 +112,11 @@ bank_app = typer.Typer(
 )
 
 
-def _register(to: typer.Typer, command: Command, example: str, panel: str | None = None) -> None:
-    name = command.__name__.rstrip("_")  # import is no name, show another
-    prefix, made = "kedgeline bank" if to is bank_app else "kedgeline", expanded(command)
-    help = f"{made.__doc__}\n\n    Example: `{prefix} {example}`"
-    to.command(name, cls=QuietCommand, help=help, rich_help_panel=panel)(made)
-
-
 for panel, commands in COMMANDS.items():
     for command, example in commands:
-        _register(app, command, example, panel)
+        register(app, command, example, panel)
 for command, example in BANK_COMMANDS:
-    _register(bank_app, command, example)
+    register(bank_app, command, f"bank {example}")
 bank_app.command("update", cls=QuietCommand, help=UPDATE)(expanded(bank.compact))
 app.add_typer(bank_app, name="bank", rich_help_panel=BANK)
 

@@ -18,35 +18,37 @@ from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 PROVIDERS = "anthropic, openai-chat, openai-responses or gemini"
 SHARED = """
     Args:
-        agent ID: Who asks; else what settings say, or your name.
-        bank FOLDER: The bank's folder; else what settings say, here or in a folder above.
+        agent ID: Name of the agent; else that of the settings, or your own.
+        bank FOLDER: The bank's folder; else as settings say, or `memory-bank` here or in a folder
+            above.
         dry_run: Show what would change, and write nothing.
-        file <FILE>: A session of any format, - for stdin, or one that is kept: its name, or how
-            that begins.
-        format NAME: Read as this format instead of recognising it.
+        file <FILE>: A session file of any format, - for stdin, or a kept session: its name, or the
+            beginning of it.
+        format NAME: Read as this format instead of detecting it.
         host <HOST>: claude-code, codex, gemini-cli, opencode, hermes, pi, openclaw or cline.
         json: Write JSON, one object a line, instead of text.
         model NAME: Language model, as openai:…, anthropic:… or 'command:PROGRAM ARGUMENTS'; off
             for none, whatever settings say.
-        overhead TOKENS: Tokens of system prompt and tools that the session does not show.
+        overhead TOKENS: Tokens of a system prompt and tools that are not in the session.
         port N>=0<=65535: Port of this machine; 0 takes any.
         product NAME: The product the task belongs to, for the session file.
         project: For the project around this folder, instead of for you.
         root FOLDER: Folder that holds the products.
-        session <SESSION>: A session that is kept: its name, or how that begins.
+        session <SESSION>: A kept session: its name, or the beginning of it.
         session_budget TOKENS: Tokens it may use: 500k.
         session_tokens TOKENS: Tokens a session has used so far, for the trigger on its budget.
-        store PLACE: Where sessions are kept: a folder, or postgresql://…; else what settings say.
-        style NAME: How the summary is told: anchored, or outcomes.
+        store PLACE: Where sessions are kept: a folder, or postgresql://…; else as settings say.
+        style NAME: Form of the summary: anchored, or outcomes.
         to PROVIDER: Where the context will be sent: anthropic, openai-chat, openai-responses or
-            gemini. Without it the cut keeps to the rules of all.
+            gemini. Without it the rules of all of them are kept.
         vocabulary NAME: Count with model (the session's own), o200k, cl100k or estimate.
-        window WINDOW: The model's context window, e.g. 200k; else what settings say, or the
-            model's own.
+        window WINDOW: The model's context window, e.g. 200k; else as settings say, or the model's
+            own.
     """
 
 # Numbers as people write them.
@@ -70,7 +72,7 @@ def tokens_given(text: str | int) -> int:
     except ValueError:
         found = -1
     if not 0 <= found < 1e12:
-        raise typer.BadParameter(f"{text!r} is no number of tokens; write 200000, 200k or 1m")
+        raise typer.BadParameter(f"{text!r} is not a number of tokens; write 200000, 200k or 1m")
     return int(found)
 
 
@@ -86,14 +88,14 @@ def window_given(text: str | int) -> int:
 def days_given(text: str | float) -> float:
     found = _AGE.fullmatch(str(text).strip().lower())
     if found is None:
-        raise typer.BadParameter(f"{text!r} is no time; write 36h, 90d, 12w or 1y")
+        raise typer.BadParameter(f"{text!r} is not a time; write 36h, 90d, 12w or 1y")
     return float(found[1]) * DAYS[found[2] or "d"]
 
 
 def bytes_given(text: str | int) -> int:
     found = _SIZE.fullmatch(str(text).strip().lower())
     if found is None:
-        raise typer.BadParameter(f"{text!r} is no size; write 500kB, 100MB or 2GB")
+        raise typer.BadParameter(f"{text!r} is not a size; write 500kB, 100MB or 2GB")
     unit = found[2] if found[2] in BYTES else f"{found[2]}b"
     return int(float(found[1]) * BYTES[unit])
 
@@ -147,6 +149,28 @@ def _completion(name: str) -> Callable[[str], list[str]] | None:
             return []
 
     return complete if name in CHOICES else None
+
+
+# Commands whose help says no types: what stands for a value says more.
+
+
+class _Quiet:
+    def get_params(self, ctx: Any) -> Any:
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if isinstance(one, TyperArgument):
+                one.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
+            elif isinstance(one, TyperOption) and one.is_flag:
+                one.metavar = ""
+        return found
+
+
+class QuietCommand(_Quiet, TyperCommand):
+    pass
+
+
+class QuietGroup(_Quiet, TyperGroup):
+    pass
 
 
 # For commands that declare their options one by one.
@@ -204,17 +228,23 @@ class WindowSize(NamedTuple):
 Command = Callable[..., Any]
 _ARG = re.compile(r"(\w+)((?: --[\w,/-]+)?)(?: <(.+?)>| ([A-Z][\w=:]*)((?:[<>]=[\d.]+)*))?: (.*)")
 
+_LINE_END = re.compile(r"(?<=\S)\n(?=[^\s-])")
+"""Of a line that is not the last of its paragraph, nor one before a list: the screen decides where
+lines end."""
+
 
 def described(docstring: str | None) -> tuple[str, dict[str, Any]]:
-    """A docstring without its `Args:`, and these by the names of parameters, as Typer has them."""
+    """A docstring without its `Args:`, a line a paragraph, and these by the names of parameters, as
+    Typer has them."""
     text, _, rest = (docstring or "").partition("\n    Args:\n")
+    text = _LINE_END.sub(" ", inspect.cleandoc(text))
     lines: list[str] = []
     for line in rest.splitlines():
         if line.startswith(" " * 12) and lines:
             lines[-1] += f" {line.strip()}"
         elif line.strip():
             lines.append(line.strip())
-    return text.strip(), {name: made for name, made in map(_option_of, lines)}
+    return text, {name: made for name, made in map(_option_of, lines)}
 
 
 def _option_of(line: str) -> tuple[str, Any]:
@@ -228,7 +258,7 @@ def _option_of(line: str) -> tuple[str, Any]:
         return name, flag(help, *names)
     more: dict[str, Any] = {"min": None, "max": None, "autocompletion": _completion(name)}
     for sign, number in re.findall(r"([<>])=([\d.]+)", bounds):
-        more["min" if sign == ">" else "max"] = float(number)
+        more["min" if sign == ">" else "max"] = float(number) if "." in number else int(number)
     metavar, parser = PARSERS.get(value, (value, None))
     return name, option(help, *names, metavar=metavar, parser=parser, **more)
 
@@ -277,3 +307,11 @@ def expanded(command: Command) -> Command:
     run.__annotations__ = {one.name: one.annotation for one in kinds}
     run.__signature__ = inspect.Signature(kinds)  # type: ignore[attr-defined]
     return run
+
+
+def register(to: typer.Typer, command: Command, example: str, panel: str | None = None) -> None:
+    """Make it a command, with what is typed behind `kedgeline` as the example in its help."""
+    name = command.__name__.rstrip("_").replace("_", "-")  # import is no name, show another
+    made = expanded(command)
+    help = f"{made.__doc__}\n\nExample: `kedgeline {example}`"
+    to.command(name, cls=QuietCommand, help=help, rich_help_panel=panel)(made)

@@ -66,7 +66,7 @@ class Search(NamedTuple):
         since TIME: Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.
         until TIME: Not after; a date counts to its end.
         turn TURNS: Only these turns: t12, or t10-20.
-        limit N>=1: Most answers; else ten.
+        limit N>=1: Most answers; 10 if not given.
     """
 
     query: list[str] | None = None
@@ -100,8 +100,8 @@ class Search(NamedTuple):
 def recall(wanted: Search, lines: int = 2, json: bool = False, store: str | None = None) -> None:
     """Find originals in all sessions by a question or words, file, command, error, time or turn.
 
-    Originals are shown as they were said, secrets included; the index of words has none.
-    Exits with 1 where nothing is found, as grep does.
+    Originals are shown unchanged, secrets included; the search index contains no secrets. Exits
+    with 1 if nothing is found, like grep.
 
     Args:
         lines N>=0: Lines around each match.
@@ -192,7 +192,7 @@ def _remarks(one: Recalled, *, some: bool) -> Iterator[str]:
 def pin(
     session: str, what: str | None = None, json: bool = False, store: str | None = None
 ) -> None:
-    """Keep a turn or words in every view of a session to come, or list what is kept so.
+    """Pin a turn or words so that every later view contains them, or list the pins.
 
     Args:
         what <WHAT>: A turn (t12, 12), or words; without it the pins are listed.
@@ -208,7 +208,7 @@ def pin(
 
 
 def unpin(session: str, what: str, json: bool = False, store: str | None = None) -> None:
-    """Take a pin back.
+    """Remove a pin.
 
     Args:
         what <WHAT>: The turn (t12, 12), the words, or the pin's number ('#7').
@@ -266,10 +266,10 @@ def summarize(
     """Summarize a whole session as a hand-off: Markdown on stdout.
 
     Args:
-        tokens TOKENS: Longest summary, counted with the vocabulary itself; 2048 if none.
+        tokens TOKENS: Longest summary, in tokens; 2048 if not given.
         level N: A named level: 128 (one line), 512 (five lines) or 2048.
         style NAME: markdown, session-file, outcomes or json (all that is known).
-        phase NAME: As a phase hands it on: research, planning, implementation; auto finds out.
+        phase NAME: For the end of research, planning or implementation; auto detects which.
         state_file --state FILE: Also set compression_state in a state.json.
     """
     from kedgeline.pipeline.handoff import hand_on
@@ -344,7 +344,7 @@ def _check_names(level: int | None, style: str, phase: str | None) -> None:
 def handoff(product: str, task: str, root: str = ".", json: bool = False) -> None:
     """Print the `## Prior Session Context` block of a task for a sub-agent's prompt.
 
-    It comes from the task's session file; for a fresh task there is nothing.
+    It comes from the task's session file; for a new task the output is empty.
 
     Args:
         product NAME: The product the task belongs to.

@@ -42,8 +42,7 @@ def mcp(
 ) -> None:
     """Serve sessions to agents over the Model Context Protocol, until the client is gone.
 
-    Without --http it is started by the client and speaks on stdin and stdout; what there is to
-    know goes to stderr.
+    Without --http the client starts it and talks to it on stdin and stdout; messages go to stderr.
 
     Args:
         http HOST:PORT: Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0
@@ -52,8 +51,8 @@ def mcp(
             made and kept.
         allow_host NAME: Also answer requests to this name; may be repeated. Needed to listen where
             other machines reach it.
-        session SESSION: The session that is meant where a call names none; else the newest of this
-            folder, or of one above.
+        session SESSION: Session for calls that name none; else the newest of this folder, or of
+            one above.
         json: Say in one JSON object how it serves, then serve; on stderr without --http.
     """
     from json import dumps
@@ -139,8 +138,8 @@ def serve(
 
     Args:
         port N>=0<=65535: The port on loopback; 0 takes a free one.
-        at N>=0.05<=1: Share of the usable window to compact from.
-        target N>=0.05<=1: Share of it that is left at the most.
+        at N>=0.05<=1: Compact from this share of the usable window on.
+        target N>=0.05<=1: Largest share of it that remains.
         store PLACE: Keep originals in this store; without it nothing is kept.
         json: Say in one JSON object where it serves, then serve.
     """
@@ -167,12 +166,12 @@ def web(
     store: str | None = None,
     json: bool = False,
 ) -> None:
-    """Look at sessions in a browser: those that are kept and those of agents on this machine.
+    """Look at sessions in a browser: kept ones and those of agents on this machine.
 
-    It serves this machine alone, to whoever has the token in the address, until it is stopped.
+    It serves this machine only, requires the token in the address, and runs until it is stopped.
 
     Args:
-        session <SESSION>: Open this one first: one that is kept, or a file.
+        session <SESSION>: Session to open first: a kept one, or a file.
         port N>=0<=65535: Port of this machine; 0 takes any.
         browser --open: Open the address in a browser.
         json: Say in one JSON object where it serves, then serve.
@@ -209,7 +208,7 @@ def html(
 ) -> None:
     """Write a session as one file for a browser: its timeline, turns, files and compactions.
 
-    It opens from disk, asks for nothing from anywhere, and has no secrets in it.
+    It opens from disk, loads nothing from the network, and secrets are removed.
 
     Args:
         out FILE: Where to write; - for stdout; else the session's name.

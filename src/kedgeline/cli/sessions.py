@@ -75,15 +75,16 @@ def add(
 ) -> None:
     """Keep a session: every original, before anything is compacted.
 
-    An agent's own file may be added again as it grows: only what is new is written, and what the
-    user rewound is taken back. Messages of a model API are put behind what is there; those that are
-    there already are left out.
+    An agent's own file may be added again as it grows: only new turns are written, and turns that
+    the user rewound are removed from the view. Messages of a model API are appended; those that
+    are there already are skipped.
 
     Args:
         file <FILE>: An agent's session file, or messages of a model API; - for stdin.
         number --session N>=0: Which session, where the file holds several.
-        key KEY: Messages sent again under the same key are taken once.
-        force: Make the session what the file is, also where it is another's or an old copy.
+        key KEY: Messages that are sent again under the same key are added once.
+        force: Make the session equal to the file, even if the file is another session's or an old
+            copy.
     """
     from kedgeline.pipeline.read import open_source
     from kedgeline.session.alignment import listed
@@ -111,7 +112,7 @@ def add(
 
 
 def sessions(json: bool = False, store: str | None = None) -> None:
-    """List the sessions that are kept, the one written to last first."""
+    """List the kept sessions, the most recent first."""
     kept = configured_store(store)
     rows = []
     for info in kept.sessions():
@@ -141,7 +142,7 @@ def sessions(json: bool = False, store: str | None = None) -> None:
 
 
 def history(session: str, json: bool = False, store: str | None = None) -> None:
-    """Show the compactions of a session, tries that changed nothing, and where it comes from."""
+    """Show the compactions of a session, failed attempts too, and its origin."""
     rows = list(map(_event_as_json, open_kept(session, store).history()))
     columns: dict[str, Any] = {
         "when": "at",
@@ -210,14 +211,14 @@ def export(
     json: bool = False,
     store: str | None = None,
 ) -> None:
-    """Write a session as one file that `kedgeline import` takes in again, the same in every way.
+    """Write a session to one file, from which `kedgeline import` restores it exactly.
 
-    Originals are exported as they are, secrets included, unless --redacted is given. A file is
-    private to you, and takes its name only when it is whole.
+    Originals are exported as they are, secrets included, unless --redacted is given. The file is
+            readable only by you, and gets its name once it is complete.
 
     Args:
         file <[FILE|-]>: Where to write; - for stdout.
-        redacted: Leave secrets out; ids and chains are made anew for that.
+        redacted: Leave secrets out; this changes ids and hash chains.
     """
     if json and file == "-":
         raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
@@ -252,7 +253,7 @@ def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> E
 def import_(
     file: str, name: str | None = None, json: bool = False, store: str | None = None
 ) -> None:
-    """Take in a session that `kedgeline export` wrote, as a whole or not at all.
+    """Import a session that `kedgeline export` wrote, completely or not at all.
 
     Every hash and chain is checked. A session of the same name is never touched: give --as NAME.
     Where settings say `keep_secrets = false`, secrets are left out as by `export --redacted`.
@@ -309,8 +310,8 @@ def fsck(
 ) -> None:
     """Check everything that is kept: hashes, chains, references, and the indexes.
 
-    Says which turn is damaged, what of it is lost and what is not. --repair makes indexes anew; it
-    never changes or removes an original. Exits with 1 where damage is left.
+    Shows which turns are damaged and what of them is lost. --repair rebuilds the indexes; it never
+    changes or removes an original. Exits with 1 if damage remains.
 
     Args:
         session SESSION: Only this session; may be repeated.
@@ -362,16 +363,16 @@ def gc(
     json: bool = False,
     store: str | None = None,
 ) -> None:
-    """Remove sessions by rules, all of which must hold; without --apply, show what would go.
+    """Delete kept sessions that match all of the rules; without --apply, show which.
 
-    Texts that no session refers to any more go with them. A session that others were forked from
-    may go: forks have all they need.
+    Texts that no other session needs are deleted with them. Forks of a deleted session stay
+    complete.
 
     Args:
-        older_than AGE: Last written to so long ago: 36h, 90d, 12w, 1y.
+        older_than AGE: Last written to longer ago than this: 36h, 90d, 12w, 1y.
         larger_than SIZE: Larger than this: 500kB, 100MB.
         match PATTERN: With a name like 'ci-*'; may be repeated.
-        keep_last N>=0: Keep so many that were written to last, of those that match.
+        keep_last N>=0: Of those that match, keep this many of the most recent ones.
         apply: Remove them; without it nothing is changed.
     """
     import time
@@ -506,10 +507,10 @@ def batch(
     dry_run: bool = False,
     json: bool = False,
 ) -> None:
-    """Do the same with thousands of sessions: read, check, compact, score, write as a dataset.
+    """Process thousands of sessions: read, check, compact or score them, write a dataset.
 
-    A batch that was interrupted goes on where it stopped when it is started again. What cannot be
-    read becomes a row in `errors`, and stops nothing.
+    An interrupted batch continues where it stopped when you run the same command again. A session
+    that cannot be read becomes a row in `errors`; the others are still processed.
 
     Args:
         out DIR: Folder or address to write into; postgresql://…#NAME writes tables in a schema
@@ -518,10 +519,10 @@ def batch(
             rollout, export.
         format TEXT: Of what is written.
         window TOKENS: Window that `compact` compacts into.
-        tokens TOKENS: Room of a summary.
+        tokens TOKENS: Most tokens of a summary.
         to TEXT: Whose messages are written: anthropic, openai-chat, openai-responses or gemini; or
             atif, for `export`.
-        dry_run: Say what would be done, and do nothing.
+        dry_run: Show what would be done, and do nothing.
     """
     from kedgeline.batch.job import BatchJob, run
     from kedgeline.batch.tasks import TaskSettings, tasks_named

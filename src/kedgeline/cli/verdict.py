@@ -111,11 +111,10 @@ def probe(
     to: str | None = None,
     json: bool = False,
 ) -> None:
-    """Ask a summary what the facts of the session tell, and show what it cannot answer.
+    """Test a summary with questions about the session's facts; show what it cannot answer.
 
-    Without --window the hand-off of the whole session is asked, with it the summary of a
-    compaction. A verdict that does not accept the summary is a result like any other: the exit
-    code is 0.
+    With --window the summary of a compaction is tested, without it the hand-off of the whole
+    session. A summary that fails the test is a result like any other: the exit code is 0.
 
     Args:
         tokens TOKENS: Longest hand-off; 2048 if none.

@@ -53,10 +53,10 @@ SOURCES, HISTORY = 1, 3
 """Priority of source files, and at the least of whatever else is named; of archives, and of files
 that the seed does not know: they come where there is room."""
 EMPTY, NO_ROOM, ON_DEMAND = "empty", "does not fit", "on demand"
-NO_FILE, NO_TEXT = "no such file", "it is no UTF-8 text"
+NO_FILE, NO_TEXT = "no such file", "it is not UTF-8 text"
 NO_LINK = "it is a symbolic link, and links are not followed"
 MADE = "made by kedgeline from other files"
-NOT_PLAIN = "it is no plain file"
+NOT_PLAIN = "it is not a plain file"
 OUTSIDE = "it lies outside of the folder that work is done in"
 """Why something is left out."""
 MORE = 12

@@ -51,7 +51,7 @@ def read_packet(data: bytes, name: str = "packet") -> Packet:
         packet = msgspec.json.decode(data, type=Packet)
         said = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FileRefused(name, f"it is no delegation packet: {error}") from error
+        raise FileRefused(name, f"it is not a delegation packet: {error}") from error
     return msgspec.structs.replace(packet, said=said)
 
 
@@ -184,16 +184,16 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
     except UnicodeDecodeError:
         raise FileRefused(path, "it is not UTF-8; a claim is a JSON object") from None
     except (ValueError, RecursionError):
-        raise FileRefused(path, "it is no JSON; a claim is a JSON object") from None
+        raise FileRefused(path, "it is not JSON; a claim is a JSON object") from None
     if not isinstance(claim, dict):
-        raise FileRefused(path, "it is no JSON object; a claim is one")
+        raise FileRefused(path, "it is not a JSON object; a claim is one")
     for name in NAMES:
         if not isinstance(claim.get(name), str):
             raise FileRefused(path, f"it has no {name}, and so is no claim of a task")
     for name in ("tokens_consumed", "token_input", "token_output"):
         value, now = claim.get(name) or 0, getattr(consumed, name)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise FileRefused(path, f"its {name} is no whole number; correct it or take it out")
+            raise FileRefused(path, f"its {name} is not a whole number; correct it or take it out")
         if now < value:
             raise FileRefused(
                 path,

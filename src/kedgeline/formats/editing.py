@@ -141,7 +141,7 @@ def _is_number(value: object) -> bool:
 
 def _key(key: object, place: str) -> str:
     if not isinstance(key, str):
-        raise NotAMessage(place, f"the key {key!r}, which is no text", WAY_OUT)
+        raise NotAMessage(place, f"the key {key!r}, which is not text", WAY_OUT)
     return key
 
 

@@ -165,7 +165,7 @@ def event_answered(data: bytes, host: str, tell: Callable[[str], object] = str) 
     try:
         event = event_of(json.loads(data), host)
     except ValueError:
-        places.log(f"what {host} told is no JSON: {data[:80]!r}")
+        places.log(f"what {host} told is not JSON: {data[:80]!r}")
         return ""
     if event is None:
         places.log(f"what {host} told names no event or no session")
@@ -240,7 +240,7 @@ def _host(arguments: list[str]) -> str:
         return HOSTS[0]
     host = words[words.index("--host") + 1]
     if host not in HOSTS:
-        places.log(f"no answer: {host!r} is no host; those known are {', '.join(HOSTS)}")
+        places.log(f"no answer: {host!r} is not a host; those known are {', '.join(HOSTS)}")
         return ""
     return host
 

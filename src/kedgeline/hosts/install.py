@@ -341,7 +341,7 @@ def _found(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool)
     missing = [parent for parent in real.parents if not os.path.lexists(parent)]
     folder = real.parents[len(missing)]
     if not folder.is_dir():
-        raise FileRefused(str(piece.path), f"{str(folder)!r} is no folder; move it away")
+        raise FileRefused(str(piece.path), f"{str(folder)!r} is not a folder; move it away")
     data, backup = held.data if held else None, kept.data if kept else None
     removing = removing or (isinstance(piece, OwnFile) and not piece.wanted)
     if isinstance(piece, OwnFile):

@@ -226,7 +226,7 @@ def _own(folder: str, name: str) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise PermissionError(EPERM, "it is no file")
+            raise PermissionError(EPERM, "it is not a file")
         _check(found)
         return file.read()
 

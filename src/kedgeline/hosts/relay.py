@@ -50,7 +50,7 @@ class Relay(ThreadingHTTPServer):
     def __init__(self, upstream: str, port: int = 0) -> None:
         self.upstream = urlsplit(upstream)
         if self.upstream.scheme not in ("http", "https") or not self.upstream.hostname:
-            raise UserError(f"{upstream!r} is no address such as https://api.openai.com/v1")
+            raise UserError(f"{upstream!r} is not an address such as https://api.openai.com/v1")
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except (OSError, OverflowError) as error:

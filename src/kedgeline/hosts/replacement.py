@@ -104,7 +104,7 @@ def replacement(
     beside = full - context.total + context.hidden
     done = session.compact(window=full, overhead=beside, provider=shape.provider)
     if done.tokens_after >= done.tokens_before:
-        raise UserError(done.plan.reason)
+        raise UserError(f"{NOTHING_GAINED}: {done.plan.reason}")
     written = [*session.view(shape.provider).messages]
     if shape.drops_thinking:
         written = _thinking(written, session, done.plan.cut)
@@ -253,6 +253,8 @@ def host_compacted(host: str, asked: HostRequest, shape: Shape | None = None) ->
 
 
 MOST_WHY = 200
+NOTHING_GAINED = "nothing to compact"
+"""Begins why a conversation is left to its host that is too short: no fault."""
 
 
 def _note(folder: str, asked: HostRequest, what: str) -> None:

@@ -386,7 +386,7 @@ def _failure(place: ModelPlace, error: Exception) -> ModelFailed:
         told for name, told in FAILURES.items() if isinstance(error, getattr(exceptions, name))
     )
     # Of an answer that nobody foresees, each library complains in its own way.
-    why = f"its answer is no model's reply ({type(error).__name__})"
+    why = f"its answer is not a model's reply ({type(error).__name__})"
     kind, why, then = next(found, ("server error", why, CHECK))
     if isinstance(error, (httpx2.TransportError, ConnectionError)):
         kind, why, then = FAILURES["ModelConnectionError"]

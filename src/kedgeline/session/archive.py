@@ -328,7 +328,7 @@ def packed_id(data: bytes, *, beside: Collection[str] = ()) -> str:
     type has got since."""
     tree = tree_of(data)
     if not isinstance(tree, dict):
-        raise Damaged("it is no value of ours")
+        raise Damaged("it is not a value that kedgeline wrote")
     return _id(tree, beside, odd=decompressed(data)[:1] == ODD)
 
 
@@ -561,7 +561,7 @@ def _parsed(mark: str) -> _Mark:
     if found is None and (inside := _THREAD.fullmatch(text)) is not None:
         thread, found = inside[1], _PLAIN.fullmatch(inside[2])
     if found is None:
-        raise UserError(f"{mark[:80]!r} is no mark of a turn; write t12, or t12.0 for a call of it")
+        raise UserError(f"{mark[:80]!r} does not name a turn; write t12, or t12.0 for a call of it")
     turn, number, place, call_id = found.groups()
     return _Mark(thread, _number(turn), _number(number), _number(place), call_id or "")
 
@@ -574,7 +574,7 @@ def _entry(store: Store, session: str, asked: _Mark) -> Entry:
     if asked.number is not None:
         entry = store.entry(session, asked.number)
         if entry is None or entry.kind not in SPOKEN:
-            raise UserError(f"entry {asked.number} of session {session!r} is no turn")
+            raise UserError(f"entry {asked.number} of session {session!r} is not a turn")
         return entry
     index = asked.turn or 0
     places = store.places(session, thread=asked.thread, first=index, last=index)
@@ -598,4 +598,4 @@ def _called(turn: Turn, asked: _Mark, mark: str) -> tuple[ToolCall | None, ToolR
         if call is not None or result is not None:
             return call, result
     there = f"it has t{turn.index}.0 to t{turn.index}.{len(calls) - 1}" if calls else "it made none"
-    raise UserError(f"{mark[:80]!r} is no call of turn t{turn.index}; {there}")
+    raise UserError(f"{mark[:80]!r} is not a call of turn t{turn.index}; {there}")

@@ -336,7 +336,7 @@ class _Lines:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            self.refuse("it is no exported session")
+            self.refuse("it is not an exported session")
         if (version := found.get("version")) != VERSION:
             older = isinstance(version, int) and version < VERSION
             step = "export it again with this one" if older else "upgrade kedgeline"

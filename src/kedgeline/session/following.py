@@ -320,7 +320,7 @@ def _of(turns: Iterable[Turn], log: Log) -> Iterator[Turn]:
 def _recognised(path: Path) -> str:
     found, head, _ = recognised(file_lines(path))
     if not isinstance(found.format, Grows) or not found.format.grows(head):
-        raise NotGrowing(f"{path.name} is no file that is only added to")
+        raise NotGrowing(f"{path.name} is not a file that is only added to")
     return found.format.name
 
 

@@ -118,8 +118,8 @@ def moment_given(given: Moment, *, end: bool = False, now: datetime | None = Non
         )
     except (ValueError, OverflowError, OSError) as error:  # OSError: beyond what the zone knows
         raise UserError(
-            f"{str(given)[:80]!r} is no time; write 2026-11-01, 2026-11-01T14:30, or so long ago "
-            f"as 30m, 12h, 7d or 2w"
+            f"{str(given)[:80]!r} is not a time; write 2026-11-01, 2026-11-01T14:30, or how long "
+            f"ago: 30m, 12h, 7d or 2w"
         ) from error
 
 

@@ -315,7 +315,8 @@ class _Hit(NamedTuple):
 
 def _answered(store: Store, query: Query) -> list[_Hit]:
     """The best passages for a query, one a turn: those that have all of it, then those that have
-    what is in quotes and any of the other words."""
+    what is in quotes and any of the other words. More than the query's limit, as copies of a
+    conversation become one."""
     wide = replace(query, limit=max(query.limit, min(query.limit * ASKED_FOR, MOST_ASKED)))
     hits: list[_Hit] = []
     if not isinstance(query, Question) or not query.asks:
@@ -325,7 +326,7 @@ def _answered(store: Store, query: Query) -> list[_Hit]:
         wide = replace(wide, phrases=quoted)
         some = store.find(wide) or (store.find(replace(wide, topic=())) if quoted else ())
         hits = _grouped(hits + [_Hit(found, any=True) for found in some])
-    return hits[: query.limit]
+    return hits
 
 
 def _strictly(store: Store, query: Query, *, enough: int) -> list[_Hit]:
@@ -382,7 +383,27 @@ def recall(
     for session in query.sessions:
         check_session(store, session)
     originals = _Originals(store, clean)
-    return tuple(_recalled(originals, hit, query, lines) for hit in _answered(store, query))
+    shown: list[Recalled] = []
+    for hit in _answered(store, query):
+        if len(shown) == query.limit:
+            break
+        one = _recalled(originals, hit, query, lines)
+        place = next((n for n, other in enumerate(shown) if _is_copy(one, other)), None)
+        if place is None:
+            shown.append(one)
+        else:
+            also = dict.fromkeys((*shown[place].also, one.session, *one.also))
+            shown[place] = replace(shown[place], also=tuple(also))
+    return tuple(shown)
+
+
+def _is_copy(one: Recalled, other: Recalled) -> bool:
+    """Whether both are the same words of one conversation: what replaces a host's compaction keeps
+    its messages as a session of its own, named after the one that hooks follow."""
+    names = one.session, other.session
+    alike = names[0] != names[1] and (names[0] in names[1] or names[1] in names[0])
+    first, second = ((it.who, it.title, it.start, it.lines) for it in (one, other))
+    return alike and first == second
 
 
 class _Originals:

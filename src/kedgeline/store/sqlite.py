@@ -144,7 +144,7 @@ def in_our_words(place: str, error: Exception, wait: float = WAIT_SECONDS) -> Ke
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreBusy(place, wait)
     if isinstance(error, apsw.NotADBError):
-        return FileRefused(place, "it is no SQLite database; move it away")
+        return FileRefused(place, "it is not a SQLite database; move it away")
     if isinstance(error, apsw.CorruptError):
         return StoreDamaged(place, f"the database is damaged ({error})")
     why, next_step = next((why, step) for kind, why, step in _WHY if isinstance(error, kind))
@@ -443,7 +443,7 @@ class SqliteStore(TableStore):
                 yield PassageHit(id, column_text(name), number, who, error, size, tuple(counts[4:]))
 
     def indexed_forms(self, forms: Sequence[Phrase]) -> Collection[Phrase]:
-        asked = [match_expression(self.owner, Query(topic=((form,),))) for form in forms]
+        asked = [f"text : {_phrase(form)}" for form in forms]
         rows = self.ask(
             "SELECT key FROM json_each(:match)"
             " WHERE EXISTS (SELECT 1 FROM words WHERE words MATCH value)",

@@ -36,7 +36,7 @@ def guarded_folder(place: str) -> Path:
             place, "it is a symbolic link, and links are not followed; put what it names there"
         )
     if not stat.S_ISDIR(found.st_mode):
-        raise FileRefused(place, "it is no folder; name the folder that shall hold the store")
+        raise FileRefused(place, "it is not a folder; name the folder that shall hold the store")
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         raise FileRefused(place, "the folder belongs to somebody else; name one of your own")
     if found.st_mode & OTHERS_WRITE:
@@ -60,7 +60,7 @@ def guarded_database(folder: Path) -> Path:
             with suppress(FileNotFoundError):  # a companion comes and goes
                 _check_file(name)
         if 0 < os.lstat(path).st_size < HEADER_BYTES and not any(map(os.path.lexists, beside)):
-            raise FileRefused(str(path), "it is no SQLite database; move it away")
+            raise FileRefused(str(path), "it is not a SQLite database; move it away")
     except OSError as error:
         raise _unusable(str(path), error) from error
     return path
@@ -83,7 +83,7 @@ def _check_file(path: Path) -> None:
     if stat.S_ISLNK(found.st_mode):
         raise FileRefused(name, "it is a symbolic link, and links are not followed; move it away")
     if not stat.S_ISREG(found.st_mode):
-        raise FileRefused(name, "it is no plain file; move it away")
+        raise FileRefused(name, "it is not a plain file; move it away")
     if found.st_nlink > 1:
         raise FileRefused(name, "it has another name elsewhere; copy it to a file of its own")
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():

@@ -57,9 +57,9 @@ SATURATION, LENGTH_WEIGHT = 1.2, 0.75
 passage counts."""
 CANDIDATES = 2_000
 """Newest matches that are ranked: a common word must not cost a look at every passage."""
-RANKED = 600
+RANKED = 400
 """The same where any word will do: the rarest words with so many passages choose what is ranked."""
-COUNTED = 500
+COUNTED = 200
 """Passages counted to learn how rare a word is."""
 BY_WHO: Mapping[str, float] = {"user": 1.4, "agent": 1.2}
 """Weight of words by who said them: outputs are many, and repeat."""
@@ -289,16 +289,12 @@ class TableStore(Tables):
         scope = replace(query, topic=(), phrases=(), files=(), commands=())
         whole = self.spread(scope, COUNTED)
         there = self.indexed_forms([form for forms in query.topic for form in forms])
-        having = [
-            {form: self._number(self.spread(replace(scope, topic=((form,),)), COUNTED), whole)
-             for form in forms if form in there}
-            for forms in query.topic
-        ]  # fmt: skip
-        topic = [
-            (tuple(form for form, number in forms.items() if number), sum(forms.values()))
-            for forms in having
-            if any(forms.values())
-        ]
+        topic: list[tuple[tuple[Phrase, ...], int]] = []
+        for all_forms in query.topic:
+            forms = tuple(form for form in all_forms if form in there)
+            found = self.spread(replace(scope, topic=(forms,)), COUNTED) if forms else Spread()
+            if number := self._number(found, whole):
+                topic.append((forms, number))
         if not topic:
             return []
         seek: list[Phrase] = []

@@ -48,18 +48,18 @@ def test_what_came_from_the_cache_is_not_in_a_claim(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "": "no JSON",
-    "{": "no JSON",
-    "[1]": "no JSON object",
+    "": "not JSON",
+    "{": "not JSON",
+    "[1]": "not a JSON object",
     '{"packet_id":"p"}': "no agent_id",
     '{"packet_id":1,"agent_id":"a"}': "no packet_id",
-    '{"packet_id":"p","agent_id":"a"} x': "no JSON",
-    '{"packet_id":"p","agent_id":"a","token_input":"7"}': "no whole number",
-    '{"packet_id":"p","agent_id":"a","token_input":true}': "no whole number",
+    '{"packet_id":"p","agent_id":"a"} x': "not JSON",
+    '{"packet_id":"p","agent_id":"a","token_input":"7"}': "not a whole number",
+    '{"packet_id":"p","agent_id":"a","token_input":true}': "not a whole number",
     '{"packet_id":"p","agent_id":"a","token_output":900}': "give all sessions",
     '{"packet_id":"p","agent_id":"a","tokens_consumed":900}': "give all sessions",
-    '{"packet_id":"p","agent_id":"a","tokens_consumed":"7"}': "no whole number",
-    '{"packet_id":"p","agent_id":"a","x":' + "[" * 100_000: "no JSON",
+    '{"packet_id":"p","agent_id":"a","tokens_consumed":"7"}': "not a whole number",
+    '{"packet_id":"p","agent_id":"a","x":' + "[" * 100_000: "not JSON",
 }
 
 

@@ -43,9 +43,9 @@ def test_json_has_everything(bank: Path) -> None:
 def test_what_is_wrong_is_said_in_one_sentence(bank: Path) -> None:
     (bank.parent / "none.json").write_text("{}")
     refused = ran("bank", "load", "--bank", str(bank), "--packet", "none.json")
-    assert (refused.code, "is no delegation packet" in refused.err) == (3, True)
+    assert (refused.code, "is not a delegation packet" in refused.err) == (3, True)
     missing = ran("bank", "load", "--bank", str(bank), "--packet", "gone.json")
     assert (missing.code, "cannot read 'gone.json'" in missing.err) == (3, True)
     nowhere = ran("bank", "load", "--bank", str(bank / "nowhere"))
-    assert (nowhere.code, "is no memory bank" in nowhere.err) == (3, True)
+    assert (nowhere.code, "is not a memory bank" in nowhere.err) == (3, True)
     assert ran("bank", "load", "--bank", str(bank), "--budget", "many").code == 2

@@ -141,7 +141,7 @@ def test_what_is_missing_unreadable_or_empty_is_said(tmp_path: Path) -> None:
         "systemPatterns.md": "no such file",
         "gone.py": "no such file",
         "progress.md": "empty",
-        "notes.md": "it is no UTF-8 text",
+        "notes.md": "it is not UTF-8 text",
     }
 
 
@@ -254,7 +254,7 @@ def test_links_and_pipes_of_the_bank_are_left_out_and_listed(tmp_path: Path) -> 
     assert "Elsewhere" not in loaded.text
     link = "it is a symbolic link, and links are not followed"
     assert left_out(loaded) == {
-        "activeContext.md": "it is no plain file",
+        "activeContext.md": "it is not a plain file",
         "notes.md": link,
         "progress.md": link,
     }

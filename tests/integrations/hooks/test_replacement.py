@@ -19,7 +19,12 @@ from kedgeline.hosts import places
 from kedgeline.hosts.claude_code import from_rows, to_rows
 from kedgeline.hosts.codex import compact_rollout, model_items, newest
 from kedgeline.hosts.places import line_for, replaced_in
-from kedgeline.hosts.replacement import HostRequest, host_compacted, replacement
+from kedgeline.hosts.replacement import (
+    NOTHING_GAINED,
+    HostRequest,
+    host_compacted,
+    replacement,
+)
 from kedgeline.pipeline.view import OPENING, problems
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
@@ -201,7 +206,7 @@ def test_a_broken_store_is_seen(home: Path) -> None:
 def test_a_short_conversation_is_left_to_the_host(home: Path) -> None:
     with pytest.raises(KedgelineError):
         host_compacted("claude-code", HostRequest(messages=[said("Mend the lamp.")], session="s1"))
-    assert "left" in places.kept(places.folder_of("s1"), places.COMPACTIONS)
+    assert f"left {NOTHING_GAINED}" in places.kept(places.folder_of("s1"), places.COMPACTIONS)
 
 
 @pytest.mark.parametrize(

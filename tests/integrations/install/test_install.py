@@ -376,10 +376,10 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "cut off": (lambda path: path.write_bytes(b'{\n"a": 1\n'), "line 3: expected"),
     "a list": (lambda path: path.write_bytes(b'{"hooks": []}'), "`hooks` is a list and must be"),
     "two names": (lambda path: path.with_name("other").hardlink_to(path), "another name"),
-    "a folder": (lambda path: (path.unlink(), path.mkdir()), "no plain file"),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), "not a plain file"),
     "no folder": (
         lambda path: (path.parent / "skills").write_text(""),
-        "skills' is no folder; move it away",
+        "skills' is not a folder; move it away",
     ),
 }
 

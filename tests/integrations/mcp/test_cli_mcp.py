@@ -25,7 +25,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--http", "8765"], "is no address; write HOST:PORT"),
+        (["--http", "8765"], "is not an address; write HOST:PORT"),
         (["--http", "0.0.0.0:0"], "say under which name with --allow-host"),
         (["--http", "[::]:0"], "say under which name with --allow-host"),
         (["--http", "127.0.0.1:0", "--token-file", "nowhere"], "there is no file"),

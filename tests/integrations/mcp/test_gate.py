@@ -24,5 +24,5 @@ def test_an_address_is_a_host_and_a_port(text: str, expected: Address) -> None:
     "text", ["8765", ":8765", "host:", "::1:80", "[::1]", "[box]:80", "a:70000"]
 )
 def test_what_is_no_address_is_told(text: str) -> None:
-    with pytest.raises(UserError, match="is no address; write HOST:PORT"):
+    with pytest.raises(UserError, match="is not an address; write HOST:PORT"):
         address_of(text)

@@ -182,9 +182,9 @@ def test_files_are_told_apart_by_what_was_done_to_them(server: Any) -> None:
     ("tool", "arguments", "sentence"),
     [
         ("show", {"mark": "t99"}, "session 'harbor' has no turn t99; the last is t4"),
-        ("show", {"mark": "t1.7"}, "'t1.7' is no call of turn t1; it has t1.0 to t1.0"),
-        ("show", {"mark": "t4.0"}, "'t4.0' is no call of turn t4; it made none"),
-        ("show", {"mark": "twelve"}, "'twelve' is no mark of a turn; write t12"),
+        ("show", {"mark": "t1.7"}, "'t1.7' is not a call of turn t1; it has t1.0 to t1.0"),
+        ("show", {"mark": "t4.0"}, "'t4.0' is not a call of turn t4; it made none"),
+        ("show", {"mark": "twelve"}, "'twelve' does not name a turn; write t12"),
         ("show", {}, "show was called with wrong arguments: Object missing required field `mark`"),
         ("show", {"marc": "t1"}, "show takes no 'marc'; it takes session, mark, first"),
         ("files", {"session": "harbour"}, "no session 'harbour'; there is harbor"),

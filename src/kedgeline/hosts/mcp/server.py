@@ -278,7 +278,7 @@ def address_of(text: str, hosts: tuple[str, ...] = ()) -> Address:
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     plain = colon and bare and (bare == host) == (":" not in bare)
     if not plain or not (port.isascii() and port.isdecimal()) or int(port) > 65_535:
-        raise UserError(f"{text[:80]!r} is no address; write HOST:PORT, as in 127.0.0.1:8765")
+        raise UserError(f"{text[:80]!r} is not an address; write HOST:PORT, as in 127.0.0.1:8765")
     if not hosts and not is_loopback(bare):
         raise UserError(
             f"{bare!r} can be reached from other machines; say under which name with --allow-host, "

@@ -126,7 +126,7 @@ async function showSessions() {
   action = word;
   document.title = "Sessions – kedgeline";
   const list = h("div", { class: "list", "aria-live": "polite" });
-  const input = h("input", { type: "search", placeholder: "Search  ( / )", "aria-label": "Search in sessions; Enter searches all that was said", id: "search" });
+  const input = h("input", { type: "search", placeholder: "Search  ( / )", "aria-label": "Search in sessions; Enter searches their text", id: "search" });
   const entry = (one) => h("button", { class: "entry", onclick: () => go({ id: one.id, tab: "turns", which: null, part: null, turn: null, agent: "" }) },
     h("span", { class: `tag ${one.agent === "kept" ? "kept" : ""}` }, one.agent),
     h("span", { class: "grow" }, h("span", { class: "cut name" }, one.title || one.name), h("span", { class: "small soft" }, one.title ? `${one.folder || ""} ${one.name}` : several(one.turns || 0, "turn"))),
@@ -134,12 +134,12 @@ async function showSessions() {
   const draw = (words) => {
     const fits = sessions.filter((one) => `${one.title} ${one.name} ${one.agent} ${one.folder || ""}`.toLowerCase().includes(words));
     list.replaceChildren(h("h2", {}, several(fits.length, "session")), ...fits.slice(0, 400).map(entry),
-      fits.length ? "" : h("p", { class: "soft" }, sessions.length ? "No session has this in its title; Enter searches all that was said in kept sessions." : "No sessions yet. Keep one with: kedgeline add NAME FILE"));
+      fits.length ? "" : h("p", { class: "soft" }, sessions.length ? "No session has this in its title; Enter searches the text of kept sessions." : "No sessions yet. Keep one with: kedgeline add NAME FILE"));
   };
   const hits = (found) => list.replaceChildren(h("h2", {}, several(found.length, "place"), " in kept sessions"),
     ...found.map((one) => h("button", { class: "entry", onclick: () => go({ id: one.id, tab: "turns", turn: one.turn, agent: one.agent }) },
       h("span", { class: "tag kept cut" }, one.session), h("span", { class: "grow" }, h("span", { class: "small soft" }, `${one.mark} · ${one.who} · ${one.title}`), h("br"), h("span", { class: "text small" }, one.lines)))),
-    found.length ? "" : h("p", { class: "soft" }, "Nothing found. Fewer or other words may help; wor* finds words that begin so."));
+    found.length ? "" : h("p", { class: "soft" }, "Nothing found. Fewer or other words may help; wor* finds words that begin with wor."));
   input.addEventListener("input", () => draw(input.value.trim().toLowerCase()));
   input.addEventListener("keydown", async (event) => { if (event.key === "Enter" && input.value.trim()) hits((await get("search", { q: input.value })).hits); });
   draw("");
@@ -381,7 +381,7 @@ function meter(before, after) {
   bar.children[1].style.width = `${before ? Math.min(100, (100 * after) / before) : 0}%`;
   return bar;
 }
-const named = (one) => (one.kind === "preview" ? "What kedgeline would make of it now" : `${one.kind === "summary" ? "Compaction" : one.kind[0].toUpperCase() + one.kind.slice(1)} by ${one.by} before t${one.turn}`);
+const named = (one) => (one.kind === "preview" ? "What kedgeline would make of the session now" : `${one.kind === "summary" ? "Compaction" : one.kind[0].toUpperCase() + one.kind.slice(1)} by ${one.by} before t${one.turn}`);
 
 function drawCompactions() {
   const cards = page.compactions.map((one) => h("div", { class: "card click", role: "link", ...acts(() => go({ which: one.id, part: null })) },
@@ -404,7 +404,7 @@ async function drawCompaction() {
     one.window && one.window.as_if_full ? `as if the window were ${number(one.window.tokens)}: its own, ${number(one.window.own)}, is not full` : "",
     one.reason || "",
   ].filter(Boolean).join(" · ");
-  const undo = one.can_undo && !embedded ? h("button", { onclick: async () => { if (confirm("Leave this compaction out of the view from now on?")) { await post("undo", { id: here.id }); await reload(); go({ which: null, part: null }); } } }, "Undo") : null;
+  const undo = one.can_undo && !embedded ? h("button", { onclick: async () => { if (confirm("Undo this compaction? The view will contain the original turns again.")) { await post("undo", { id: here.id }); await reload(); go({ which: null, part: null }); } } }, "Undo") : null;
   const window = one.kind === "preview" && !embedded ? h("select", { "aria-label": "Window of the model", onchange: (event) => go({ window: event.target.value }) }, [["", "its own window"], ...[32, 64, 128, 200, 400, 1000].map((k) => [`${k}000`, `${k}k window`])].map(([value, name]) => h("option", { value, selected: value === here.window }, name))) : null;
   parts.pane.replaceChildren(
     h("div", { class: "facts" }, h("div", { class: "grow" }, h("b", {}, named(one)), h("span", {}, facts), one.before && one.after < one.before ? meter(one.before, one.after) : null), window, undo),
@@ -431,15 +431,15 @@ const sections = (parts, opens) => parts.map((part) => (opens
 const share = (score) => (score === null || score === undefined ? "" : `answers ${Math.round(score * 100)} % of what is asked`);
 
 const drawSummary = (one) => [h("p", { class: "small soft" }, `${number(one.summary_tokens)} tokens · ${share(one.score)} · every line opens the turns it came from`), sections(one.summary)];
-const drawSides = (one) => [h("p", { class: "small soft" }, "Both texts are asked the same questions, made from the facts of these turns. Ours has the room of the other, 2,048 tokens at the least."), h("div", { class: "sides" },
+const drawSides = (one) => [h("p", { class: "small soft" }, "Both texts are tested with the same questions about the facts of these turns. Ours may be as long as the other, or 2,048 tokens if that is more."), h("div", { class: "sides" },
   h("div", {}, h("h2", {}, `${one.by}'s own`), h("p", { class: "small soft" }, `${number(one.host_tokens)} tokens · ${share(one.host_score)}`), written(one.host)),
   h("div", {}, h("h2", {}, "kedgeline's"), h("p", { class: "small soft" }, `${number(one.summary_tokens)} tokens · ${share(one.score)}`), sections(one.summary)))];
-const drawLosses = (one) => (one.losses.length ? [h("p", { class: "small soft" }, "Known, and not in the summary, the most salient first. Each opens the turn where it stands."), sections(one.losses, true)] : h("p", { class: "soft" }, "Nothing that is known of these turns was left out."));
+const drawLosses = (one) => (one.losses.length ? [h("p", { class: "small soft" }, "Known facts that are not in the summary, the most important first. A click opens the turn."), sections(one.losses, true)] : h("p", { class: "soft" }, "The summary contains everything that is known about these turns."));
 
 const LEVELS = { whole: "lv-whole", "outputs shortened": "lv-outputs", "words and calls": "lv-words", statements: "lv-statements", mention: "lv-mention" };
 
 function drawLevels(one) {
-  const bar = h("div", { class: "levels", role: "img", "aria-label": "Turns by how much of them stands in the context" });
+  const bar = h("div", { class: "levels", role: "img", "aria-label": "Turns by how much of them is in the context" });
   const counts = {};
   for (const span of one.levels) {
     const turns = span.last - span.first + 1, known = (counts[span.level] = counts[span.level] || { turns: 0, tokens: 0 });
@@ -466,7 +466,7 @@ function drawView(one) {
 
 function drawQuestions(one) {
   const both = one.host, sign = (ok) => h("td", { class: `n ${ok ? "good" : "bad"}` }, ok ? "✓ yes" : "✗ no");
-  return [h("p", { class: "small soft" }, "Questions with known answers, made from the facts of the folded turns and asked of the text."), h("table", {}, h("tr", {}, h("th", {}, "Question"), h("th", {}, "Expected"), h("th", { class: "n" }, "kedgeline"), both ? h("th", { class: "n" }, one.by) : null, h("th", {}, "Turn")),
+  return [h("p", { class: "small soft" }, "Questions about the facts of the folded turns, answered from the text alone."), h("table", {}, h("tr", {}, h("th", {}, "Question"), h("th", {}, "Expected"), h("th", { class: "n" }, "kedgeline"), both ? h("th", { class: "n" }, one.by) : null, h("th", {}, "Turn")),
     [...one.questions].sort((a, b) => a.passed - b.passed).map((q) => h("tr", {}, h("td", { class: "ask" }, q.question, q.critical ? h("span", { class: "warn small" }, " critical") : null), h("td", { class: "mono" }, q.expected.join(" · ")), sign(q.passed), both ? sign(q.host) : null, h("td", {}, q.turn >= 0 ? chip(q.turn) : "–"))))];
 }
 
