@@ -15,7 +15,7 @@ import pytest
 
 from kedgeline.errors import BadName, BadSettings, FileRefused, OutputUnwritable
 from kedgeline.model import Decided, FileChanged, Summary
-from kedgeline.session.files import path_below, read_session_file, write_session_file
+from kedgeline.session.exports import path_below, read_session_file, write_session_file
 from kedgeline.summary import build
 from tests.conftest import ROOT
 from tests.traversal import RIGHT, WRONG

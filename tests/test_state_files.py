@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.errors import FileRefused, KedgelineError
-from kedgeline.session.files import write_state
+from kedgeline.session.exports import write_state
 from tests.test_session_files import ONE, TWO
 
 AT = datetime(2026, 1, 5, 10, 30, tzinfo=UTC)

@@ -119,7 +119,7 @@ def watched(root: Path) -> dict[str, Any]:
     """What became of every name, and every path that was touched."""
     from kedgeline.errors import KedgelineError
     from kedgeline.model import Summary
-    from kedgeline.session.files import read_session_file, write_session_file
+    from kedgeline.session.exports import read_session_file, write_session_file
 
     touched: list[str] = []
     outcomes: dict[str, list[str]] = {}

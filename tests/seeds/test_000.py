@@ -13,7 +13,7 @@ from msgspec.structs import replace
 import kedgeline as library
 from kedgeline.facts.todos import says_done
 from kedgeline.model.summary import Summary
-from kedgeline.session.files import write_state
+from kedgeline.session.exports import write_state
 from kedgeline.summary import entries_of, facts_in, handoff, merged
 from kedgeline.summary.compression_state import compression_state, loaded
 from kedgeline.tokens import EXACT

@@ -276,7 +276,7 @@ def summarize(
     from kedgeline.pipeline.handoff import level as at_level
     from kedgeline.pipeline.handoff import summarize as summary_of
     from kedgeline.pipeline.outcomes import outcomes_of_session
-    from kedgeline.session.files import write_state
+    from kedgeline.session.exports import write_state
     from kedgeline.summary import PHASES, phase_of, phased, session_file
     from kedgeline.tokens import EXACT, Exact
 
@@ -318,7 +318,7 @@ def summarize(
 def session_file_writer(wanted: SessionFile) -> Callable[..., Path] | None:
     """Writes the session file of a task, where that is wanted. A wrong name is said before any work
     is done."""
-    from kedgeline.session.files import path_below, write_session_file
+    from kedgeline.session.exports import path_below, write_session_file
 
     if not wanted.write_session_file:
         return None
@@ -350,7 +350,7 @@ def handoff(product: str, task: str, root: str = ".", json: bool = False) -> Non
         product NAME: The product the task belongs to.
         task ID: The task's id.
     """
-    from kedgeline.session.files import path_below, prior_context, read_session_file
+    from kedgeline.session.exports import path_below, prior_context, read_session_file
 
     template = load_settings(Path(root).resolve()).session_file
     names = path_below(product, task, template=template)
