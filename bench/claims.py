@@ -347,14 +347,15 @@ def added(shares: Iterable[SectionShare]) -> dict[SectionName, SectionShare]:
 
 
 def _texts(turn: Turn) -> Iterator[str]:
-    """Words, calls with all that was given to them, results, notes."""
+    """Words, calls with all that was given to them, results with the lines of a file that enclose
+    an edit, notes."""
     yield from (turn.user_message, turn.assistant_response, turn.thinking)
     yield from (note.text for note in turn.notes)
     for call in turn.tool_calls:
         yield call.tool
         yield from _strings(call.parameters)
     for result in turn.tool_results:
-        yield from (result.output, result.error or "", result.reason)
+        yield from (result.output, result.error or "", result.reason, result.around)
     for message in turn.messages:
         yield from (part.text for part in message.parts if isinstance(part, Text))
 

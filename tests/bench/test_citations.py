@@ -165,6 +165,15 @@ def test_a_sub_agents_turns_count_for_the_turn_that_started_it_and_are_told() ->
     assert [share.by_agents for share in shares] == [1, 0]
 
 
+def test_what_encloses_an_edit_holds_up_its_row() -> None:
+    call, result = edit(f"{ROOT}/src/quay.py")
+    around = replace(result, around="def moor(pier):")
+    both = (turn(0, (call, result)), turn(1, (call, around)))
+    rows = [item("Files Modified", "src/quay.py", n, detail="in `moor`: fixed") for n in (0, 1)]
+    shares = Citations(Transcript(format="plain", turns=both)).shares(rows)
+    assert [share.supported for share in shares] == [0, 1]
+
+
 def test_every_miss_is_given_with_its_line() -> None:
     wrong = item("Files Read (Not Modified)", "src/quay.py", 2, detail="lines 777-780")
     misses = list(Citations(session()).unsupported([wrong]))
