@@ -18,7 +18,7 @@ HEADER = (
     "line to add",
     "stored history",
     "largest request of a loop of 60 calls: before, after",
-    "prefix breaks, at most",
+    "prefix breaks, of at most",
     "of a recorded one: before, after",
     *(f"ms at {turns:,} turns" for turns in TURNS),
 )
@@ -182,13 +182,19 @@ def measure(results: Path, *, watch: Watch) -> Adapters:
 
 def _loop(runs: list[dict[str, Any]]) -> Loop:
     planted = [max(run["sizes"]) for run in runs if "error_of_ours" in run["test"]]
-    others = [run for run in runs if "error_of_ours" not in run["test"] and run["most"]]
+    others = [run for run in runs if "fits" in run["test"] or "takes_the_place" in run["test"]]
     return Loop(
         before=max(planted, default=0),
         after=max((max(run["sizes"]) for run in others), default=0),
         breaks=next((run["breaks"] for run in others), 0),
         most=next((run["most"] for run in others), 0),
     )
+
+
+def _breaks(loop: Loop) -> str:
+    if not loop.after:
+        return "–"
+    return f"{loop.breaks} of {loop.most}" if loop.most else f"{loop.breaks}"
 
 
 def rows(found: Adapters) -> list[tuple[str, ...]]:
@@ -198,7 +204,7 @@ def rows(found: Adapters) -> list[tuple[str, ...]]:
             one.line,
             one.history,
             str(one.played),
-            f"{one.played.breaks}, {one.played.most}" if one.played.after else "–",
+            _breaks(one.played),
             str(one.recorded),
             *(f"{value:.1f}" for value in one.milliseconds),
         )
@@ -212,7 +218,8 @@ def origin(found: Adapters) -> str:
         "window of 16,000 tokens (deepagents 20,000) and a played model; before: the same loop "
         "with an error planted in us, so that nothing is compacted. Prefix breaks are requests "
         "that do not begin as the one before, which is as often as it was compacted; at most: what "
-        "the growth of the list asks for between `at` and `target`, and one. In a recorded "
+        "the growth of the list asks for between `at` and `target`, and one (a hook of Haystack's "
+        "and of the harness decides by itself). In a recorded "
         "loop the tool gives back what tools gave back in a real session, 8,000 characters of each "
         "at the most (`make adapters-recorded LOOP=FILE`). Milliseconds of the processor are what "
         "a request takes of us where nothing is to do, the middle of 15, with the framework's own "
