@@ -32,7 +32,7 @@ Count = Callable[[str], int]
 SHARES: dict[SectionName, float] = {
     "Session Intent": 0.33,
     "Standing Instructions": 0.10,
-    "Files Modified": 0.18,
+    "Files Modified": 0.15,
     "Files Read (Not Modified)": 0.01,
     "Decisions Made": 0.06,
     "Current State": 0.22,
