@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import kedgeline
-from kedgeline.bank.briefs import filed
+from kedgeline.bank.filing import filed
 from kedgeline.facts import facts_of
 from kedgeline.formats.pieces import SEALED
 from kedgeline.hosts.advice import rules_of

@@ -259,7 +259,8 @@ def _closing_answer(summary: Summary, *, current: bool) -> Iterator[Probe]:
     if current and summary.asked and last.turn >= max(summary.asked[-1].turn, summary.through):
         question = "With what did the agent close its work on the request?"
         told = beginning(last.text).rstrip(" -*·")  # no mark of the list behind it
-        yield probe("answer", question, (told,), last.turn)
+        if any(map(str.isalnum, told)):
+            yield probe("answer", question, (told,), last.turn)
 
 
 def rules(summary: Summary) -> Iterator[Probe]:

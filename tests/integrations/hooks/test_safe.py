@@ -278,7 +278,7 @@ def test_a_host_that_nobody_knows_gets_no_answer(words: tuple[str, ...], state: 
     places.keep(places.folder_of("s1"), places.STEERING, b"Keep this")
     done = run(told("PreCompact"), "hook", *words)
     assert (done.returncode, done.stdout) == (0, b"")
-    assert "is no host" in (state / "log").read_text()
+    assert "is not a host" in (state / "log").read_text()
 
 
 @pytest.mark.parametrize(
