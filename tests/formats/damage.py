@@ -25,7 +25,7 @@ ANY = frozenset({"torn", "json", "shape", "utf8", "nul", "too_deep", "fused"})
 RELATIONS = {"orphan_result", "unanswered_call", "duplicate"}
 """Damage that is about two records, and may be reported at the one that is not broken."""
 NOBODY = ("opaque", "note injected", "title")
-"""Places where text cannot be taken for anybody's words."""
+"""Places where text cannot be taken for anybody's words, in a sub-agent's conversation too."""
 
 
 class Row(NamedTuple):
@@ -177,7 +177,8 @@ def _misplaced(session: Session, rows: Sequence[Row], found: Found) -> Iterator[
     mingled = {n for row in rows if len(row.parts) > 1 or row.unknowable for n in row.parts}
     for where, text in found.keys.keys() - session.found.keys.keys():
         for number in map(int, MARKER.findall(text)):
-            if where not in (session.keys[number][0], *NOBODY) and number not in mingled:
+            moved = where != session.keys[number][0] and where.rpartition("/")[2] not in NOBODY
+            if moved and number not in mingled:
                 yield f"record {number} was {session.keys[number][0]!r} and is now {where!r}"
 
 

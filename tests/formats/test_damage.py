@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -15,7 +16,7 @@ from kedgeline.formats import FileHead, Log, detect, load_format
 from kedgeline.formats.records import Lines
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import Reading, collect, open_source
-from tests.formats.damage import EDITS, Row, complaints, drop, edited, session, variants
+from tests.formats.damage import EDITS, Row, complaints, drop, edited, read, session, variants
 from tests.formats.sessions import JSON_FORMATS, TEXTS
 
 ALL_FORMATS = sorted([*JSON_FORMATS, *TEXTS])
@@ -110,6 +111,37 @@ def test_damage_at_the_beginning_does_not_hide_the_format(name: str) -> None:
             found = detect(FileHead(b"".join(row.data for row in rows)))
             assert found is not None, kind
             assert found.name == name, kind
+
+
+BESIDE = {"messageId": "m", "content": "Lit."}
+SPOKEN = {"kind": "MessageEvent", "source": "agent", "id": "e"}
+MISTYPED: list[tuple[str, Any]] = [
+    ("claude-code", {"type": "assistant", "message": {"content": [{"type": 7, "text": "Lit."}]}}),
+    ("copilot-cli", {"type": "assistant.message", "data": {**BESIDE, "reasoningText": 7}}),
+    ("copilot-cli", {"type": "assistant.message", "data": {**BESIDE, "toolRequests": [7]}}),
+    ("copilot-cli", {"type": "user.message", "data": {"content": ["Light it."]}}),
+    ("openai-responses", {"type": "input_text", "text": "Light it."}),
+    ("openhands", {**SPOKEN, "llm_message": {"role": 7, "reasoning_content": "Lit."}}),
+    ("openhands", {**SPOKEN, "llm_message": {"role": "assistant", "reasoning_content": ["Lit."]}}),
+]
+
+
+@pytest.mark.parametrize(("name", "record"), MISTYPED)
+def test_a_value_of_a_wrong_type_is_reported_and_nobodys_words(name: str, record: Any) -> None:
+    here = session(name)
+    found = read(here.format, [*here.rows, Row(json.dumps(record).encode() + b"\n")])
+    assert {(damage.kind, damage.line) for damage in found.damage} == {("shape", len(here.rows))}
+    more = found.keys.keys() - here.found.keys.keys() - {("assistant", BESIDE["content"])}
+    assert {where for where, _ in more} <= {"opaque"}
+
+
+def test_words_that_are_no_list_are_read() -> None:
+    here = session("openhands")
+    said = {"role": "user", "content": "Light it."}
+    record = {**SPOKEN, "source": "user", "llm_message": said}
+    found = read(here.format, [*here.rows, Row(json.dumps(record).encode() + b"\n")])
+    assert ("user", "Light it.") in found.keys
+    assert found.damage == []
 
 
 @pytest.mark.parametrize("name", ["anthropic", "claude-code", "openai-chat", "pi"])

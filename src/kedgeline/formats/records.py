@@ -55,6 +55,9 @@ def mappings(value: Any) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+_TEXT = (str, type(None))
+
+
 def misshapen(content: Any, *, texts: bool = False) -> str:
     """What is wrong with a text or a list of blocks (with `texts`, of texts too); empty when
     nothing is."""
@@ -67,10 +70,15 @@ def misshapen(content: Any, *, texts: bool = False) -> str:
             continue
         if not isinstance(block, dict):
             return f"a {type(block).__name__} in place of a block"
-        for name in ("text", "thinking"):
-            if not isinstance(block.get(name), (str, type(None))):
-                return f"a {type(block[name]).__name__} in place of a text"
+        for name in ("type", "text", "thinking"):
+            if not isinstance(text := block.get(name), _TEXT):
+                return mistyped(text)
     return ""
+
+
+def mistyped(text: Any) -> str:
+    """What is wrong with what should be a text, if it is there; empty when nothing is."""
+    return "" if isinstance(text, _TEXT) else f"a {type(text).__name__} in place of a text"
 
 
 def mislisted(blocks: Any) -> str:

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from kedgeline.formats.log import Line, Log, remember
 from kedgeline.formats.pieces import texts, utc_time
-from kedgeline.formats.records import Lines, Record, json_records, mislisted, misshapen, string
+from kedgeline.formats.records import (
+    Lines,
+    Record,
+    json_records,
+    mislisted,
+    misshapen,
+    mistyped,
+    string,
+)
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, NoteKind, ToolCall, ToolResult, Turn
 
@@ -181,9 +189,15 @@ class SessionReader:
 
     def check(self, line: Line, what: Any, content: Any, *lists: Any, texts: bool = False) -> None:
         """Report content that is neither a text nor a list of blocks, and lists that are none."""
-        for wrong in (misshapen(content, texts=texts), *map(mislisted, lists)):
-            if wrong:
-                self.log.broken("shape", line, f"{what}: {wrong}")
+        self._report(line, what, misshapen(content, texts=texts), *map(mislisted, lists))
+
+    def check_texts(self, line: Line, what: Any, *values: Any) -> None:
+        """Report values that stand in place of a text."""
+        self._report(line, what, *map(mistyped, values))
+
+    def _report(self, line: Line, what: Any, *wrong: str) -> None:
+        for said in filter(None, wrong):
+            self.log.broken("shape", line, f"{what}: {said}")
 
     # Where users may go back to.
 

@@ -51,25 +51,26 @@ class _Session(SessionReader):
         if event and not agent:  # who goes back to an event takes it back too
             self.remember(event)
         if kind == "user.message":
-            said = _heard(data)
-            self._check(line, said, data.get("content"))
-            self.user(line, said, time=time, agent=agent)
+            self.check_texts(line, "message", data.get("content"))
+            self.check(line, "attachments", None, data.get("attachments"))
+            self.user(line, _heard(data), time=time, agent=agent)
         elif kind == "assistant.message":
             self._assistant(line, agent, data, time)
         elif kind == "tool.execution_complete":
-            self.thread(agent).results(line, [self._result(data)])
+            self.thread(agent).results(line, [self._result(line, data)])
         elif kind == "subagent.started":
             self.log.links.told(agent, string(data.get("toolCallId")))
         else:
             self._beside(line, kind, data, time)
 
     def _assistant(self, line: Line, agent: str, data: Record, time: Any) -> None:
+        self.check_texts(line, "message", data.get("reasoningText"), data.get("content"))
+        self.check(line, "calls", None, data.get("toolRequests"))
         said = [
             *pieces.thoughts(data.get("reasoningText")),
             *pieces.texts(data.get("content")),
             *map(_call, mappings(data.get("toolRequests"))),
         ]
-        self._check(line, said, data.get("content") or data.get("toolRequests"))
         if said:
             if not agent:
                 self.facts(model=data.get("model"))
@@ -77,17 +78,16 @@ class _Session(SessionReader):
             about: Record = {"model": data.get("model"), "message_id": data.get("messageId")}
             self.answer(line, said, time=time, usage=usage, agent=agent, **about)
 
-    def _check(self, line: Line, said: list[Piece], given: Any) -> None:
-        if given and not said and not (isinstance(given, str) and given.isspace()):
-            self.log.broken("shape", line, "a message of which nothing can be read")
-
-    def _result(self, data: Record) -> ToolResult:
+    def _result(self, line: Line, data: Record) -> ToolResult:
         call = string(data.get("toolCallId"))
-        error = string(mapping(data.get("error")).get("message"))
+        content = mapping(data.get("result")).get("content")
+        failure = mapping(data.get("error")).get("message")
+        self.check_texts(line, "result", content, failure)
+        error = string(failure)
         refused = call in self._refused
         return pieces.result(
             call,
-            string(mapping(data.get("result")).get("content")) or error,
+            string(content) or error,
             failed=data.get("success") is False,
             exit_code=maybe_whole(mapping(data.get("shellExecution")).get("exitCode")),
             refused=refused,

@@ -48,6 +48,7 @@ class _Session(SessionReader):
             arguments = mapping(call.get("function") or call).get("arguments")
             given = pieces.parsed_arguments(arguments) or _given(mapping(event.get("action")))
             made = pieces.call(event.get("tool_call_id"), event.get("tool_name"), given)
+            self._check_thoughts(line, event)
             self._answer(line, event, [*_thoughts(event), *_said(event.get("thought")), made])
         elif kind in OUTCOMES:
             self.main.results(line, [_outcome(event)])
@@ -65,19 +66,23 @@ class _Session(SessionReader):
     def _message(self, line: Line, event: Record, time: Any) -> None:
         message = mapping(event.get("llm_message"))
         content = message.get("content")
-        if not isinstance(event.get("llm_message"), dict):
-            self.log.broken("shape", line, "an event without a message")
-        self.check(line, "message", content)
-        self.check(line, "reasoning", message.get("reasoning_content"))
+        if not isinstance(message.get("role"), str):
+            self.log.broken("shape", line, "an event without a message that has a role")
+        self.check(line, "message", content, event.get("extended_content"))
+        self._check_thoughts(line, message)
         if message.get("role") == "assistant":
             self._answer(line, event, [*_thoughts(message), *_said(content)])
             return
         # What another agent sent stands under the user's role too, as what the client added does.
         person = event.get("source") == "user" and not event.get("sender")
-        for block in mappings(content):
+        for block in [{"text": content}] if isinstance(content, str) else mappings(content):
             self.user(line, _heard(block, person=person), time=time)
         for block in mappings(event.get("extended_content")):
             self.note(line, "injected", block.get("text"), time=time)
+
+    def _check_thoughts(self, line: Line, message: Record) -> None:
+        self.check_texts(line, "reasoning", message.get("reasoning_content"))
+        self.check(line, "reasoning", None, message.get("thinking_blocks"))
 
     def _answer(self, line: Line, event: Record, said: list[Piece]) -> None:
         """Calls of one answer are events of their own, with the answer's id."""
@@ -93,6 +98,7 @@ class _Session(SessionReader):
         if action == "system":
             self.system(line, args.get("content"))
         elif action == "message" and event.get("source") == "user":
+            self.check(line, "message", args.get("content"))
             self.user(line, pieces.heard(args.get("content")), time=time)
         elif action == "condensation":
             self.main.compacted(line, by=NAME, summary=string(args.get("summary")))

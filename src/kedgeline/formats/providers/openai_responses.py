@@ -228,6 +228,10 @@ class _ItemReader(Reader):
             return
         if isinstance(pieces[0], Opaque) and kind not in HANDED_THROUGH:
             self.log.ignored[f"item/{kind}"] += 1
+        elif kind not in OWN_ITEMS:
+            # Its message would say who spoke.
+            self.log.broken("shape", line, f"{kind!r} is a part of a message, not an item")
+            pieces = (Opaque(kind=kind, wire={"provider": self.name, "block": item}),)
         self.answer(line, pieces, wire, {})
 
     def answer(
