@@ -39,7 +39,7 @@ SHARES: dict[SectionName, float] = {
     "Blockers / Open Questions": 0.04,
     "Next Steps": 0.07,
     "Error Context": 0.03,
-    "Commands": 0.04,
+    "Commands": 0.085,
     "Index": 0.001,
     "Story": 1.0,
 }
