@@ -31,6 +31,7 @@ TRIGGERS = Path(__file__).with_name("triggers.md")
 PROBES = Path(__file__).with_name("probes.md")
 NAMES = Path(__file__).with_name("reference.md")
 WINDOW = Path(__file__).with_name("pictures") / "window.svg"
+NARROW_WINDOW = WINDOW.with_name("window-narrow.svg")
 FRONT = ROOT / "README.md"
 INTRODUCTION = """# The command line
 
@@ -186,6 +187,7 @@ def before_and_after(name: str, tokens: int) -> str:
 if __name__ == "__main__":
     NAMES.write_text(api.reference(), "utf-8")
     WINDOW.write_text(headline.window_picture(headline.headline()), "utf-8")
+    NARROW_WINDOW.write_text(headline.narrow_window_picture(headline.headline()), "utf-8")
     FRONT.write_text(front(FRONT.read_text("utf-8")), "utf-8")
     SUMMARY.write_text(summaries(SUMMARY.read_text("utf-8")), "utf-8")
     TARGET.write_text(reference(), "utf-8")

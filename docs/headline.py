@@ -132,7 +132,7 @@ def _mean(cell: str) -> str:
     return cell.partition(" (")[0]
 
 
-WIDTH, LINE = 840, 23
+WIDTH, NARROW, LINE = 840, 400, 23
 STYLE = """
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328 }
 .title { font-weight: 600 } .faint { fill: #59636e } .paper { fill: #ffffff }
@@ -168,16 +168,39 @@ def window_picture(found: Headline) -> str:
             parts += [_box(x, y - 11, 100, 13, "room")]
             parts += [_box(x, y - 11, max(1, round(100 * (value or 0))), 13, f"m{column}")]
             parts.append(_text(x + 108, y, _percent(value)))
-    height = 124 + len(kept) * LINE
+    return _svg(found, WIDTH, 124 + len(kept) * LINE, parts)
+
+
+def narrow_window_picture(found: Headline) -> str:
+    """The same for a phone: one measure below the other, a line for each method."""
+    sliver = max(3, round(220 * _tokens(found.after[-1]) / _tokens(found.before)))
+    parts = [_text(8, 24, "before", "title"), _box(66, 11, 220, 18, "whole")]
+    parts.append(_text(294, 24, f"{found.before} tokens", "faint"))
+    parts += [_text(8, 50, "after", "title"), _box(66, 37, 220, 18, "room")]
+    parts += [_box(66, 37, sliver, 18, "m2"), _text(294, 50, f"about {found.after[-1]}", "faint")]
+    parts.append(_text(8, 78, "which holds, of what the agent needs next:", "faint"))
+    y = 104
+    for share in found.shares[len(ASKED) :]:
+        parts.append(_text(8, y, share.name, "title"))
+        for column, (title, value) in enumerate(zip(TITLES, share.values, strict=True)):
+            y += LINE - 3
+            parts += [_text(8, y, title), _box(150, y - 11, 180, 13, "room")]
+            parts.append(_box(150, y - 11, max(1, round(180 * (value or 0))), 13, f"m{column}"))
+            parts.append(_text(340, y, _percent(value)))
+        y += LINE + 5
+    return _svg(found, NARROW, y - LINE + 8, parts)
+
+
+def _svg(found: Headline, width: int, height: int, parts: list[str]) -> str:
     told = "; ".join(
         f"{share.name}: "
         + ", ".join(f"{name} {_percent(v)}" for name, v in zip(TITLES, share.values, strict=True))
-        for share in kept
+        for share in found.shares[len(ASKED) :]
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
         f"<title>A context window before and after a compaction</title><desc>{escape(told)}</desc>"
-        f"<style>{STYLE}</style>{_box(0, 0, WIDTH, height, 'paper')}{''.join(parts)}</svg>\n"
+        f"<style>{STYLE}</style>{_box(0, 0, width, height, 'paper')}{''.join(parts)}</svg>\n"
     )
 
 

@@ -84,8 +84,10 @@ def test_the_reference_and_the_front_page_are_up_to_date() -> None:
     front = (ROOT / "README.md").read_text("utf-8")
     assert front == made["front"](front), "run `make docs`"
     assert (ROOT / "docs" / "reference.md").read_text("utf-8") == made["api"].reference()
-    drawn = made["headline"].window_picture(made["headline"].headline())
-    assert made["WINDOW"].read_text("utf-8") == drawn
+    found = made["headline"].headline()
+    assert made["WINDOW"].read_text("utf-8") == made["headline"].window_picture(found)
+    narrow = made["headline"].narrow_window_picture(found)
+    assert made["NARROW_WINDOW"].read_text("utf-8") == narrow
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
