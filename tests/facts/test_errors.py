@@ -215,6 +215,13 @@ def test_what_does_not_compile_says_nothing_about_tests() -> None:
     assert past(broken, edit(f"{ROOT}/a.go"), red) == [(2, "after editing a.go")]
 
 
+def test_tests_that_ran_show_that_it_compiles_although_their_output_is_cut() -> None:
+    run = "go test ./... 2>&1"
+    broken = failed(f"{run} | head -4", BROKEN + "FAIL\tapp [build failed]\n")
+    for cut, gone in (("head -4", [(2, "after editing a.go")]), ("tail -4", []), ("grep FAIL", [])):
+        assert past(broken, edit(f"{ROOT}/a.go"), failed(f"{run} | {cut}", RED * 4)) == gone
+
+
 def test_one_of_several_commands_failed_and_all_must_succeed() -> None:
     red = failed("./prepare && ./serve", "error: no port")
     assert past(red, bash("./serve")) == []

@@ -425,7 +425,10 @@ class OpenErrors:
         step, result = failure.step, outcome.result
         if step is None or result is None or len(failure.awaited) != 1:
             return
-        for key, error in self.items() if _is_whole(step, result.output) else ():
+        cut_by = _cut_by(step, result.output)
+        for key, error in self.items():
+            if cut_by and not (cut_by == "head" and (kind, error.kind) == ("test", "compiler")):
+                continue  # what does not compile is told before tests: it would stand in the head
             how = self.changes.how(error.since)
             if how and key not in keys and _waits_for(error, step) and _follows(kind, error.kind):
                 yield self._past(key, how)
@@ -477,17 +480,17 @@ def _follows(now: Kind, before: Kind) -> bool:
     return now in ("test", "compiler") if before == "compiler" else True
 
 
-def _is_whole(step: CommandStep, output: str) -> bool:
-    """Whether all that a command printed is there, and it did not stop counting."""
+def _cut_by(step: CommandStep, output: str) -> str:
+    """What left out some of what a command printed; empty where all of it is there."""
     lines = output.count("\n") + 1
     for command in step.behind:
         if command.program in ("head", "tail"):
             numbers = (word.lstrip("-n+") for word in command.words[1:])
             if lines >= next((int(one) for one in numbers if one.isdecimal()), 10):
-                return False
+                return command.program
         elif command.program not in ("cat", "tee"):
-            return False
-    return "too many errors" not in output[-OUTPUT_WITHIN:]
+            return command.program
+    return "compiler" if "too many errors" in output[-OUTPUT_WITHIN:] else ""
 
 
 def file_names(paths: Iterable[str]) -> str:
