@@ -55,6 +55,13 @@ def mappings(value: Any) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def at(record: Any, path: str) -> Any:
+    """What stands at a path of names such as `result.content`; None where nothing does."""
+    for name in path.split("."):
+        record = mapping(record).get(name)
+    return record
+
+
 _TEXT = (str, type(None))
 
 

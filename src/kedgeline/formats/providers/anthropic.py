@@ -12,6 +12,7 @@ from kedgeline.formats.log import Line
 from kedgeline.formats.pieces import exit_code_in, media_of, text_and_media, usage_in
 from kedgeline.formats.providers.messages import (
     ListReader,
+    Outputs,
     blocks_in,
     body_of,
     sampled,
@@ -53,6 +54,7 @@ class Anthropic(ProviderShape):
     name, part, signed_by = "anthropic", "block", ("anthropic", "claude-code")
     roles = ("user", "assistant", "system")
     names, ids = Names(r"[^a-zA-Z0-9_-]", longest=128), Names(r"[^a-zA-Z0-9_-]")
+    outputs = Outputs("content", ("tool_result",), "tool_use_id", "content")
     handed_through = (
         *(*USES, "container_upload", "search_result", "compaction", "mcp_tool_result"),
         *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),

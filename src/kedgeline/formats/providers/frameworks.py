@@ -1,71 +1,108 @@
 """Messages of frameworks that have a shape of their own: Bedrock Converse (Strands, and all of
 Bedrock), Microsoft's Agent Framework, LlamaIndex, Haystack, Vercel's AI SDK. Each is read as the
-message of Anthropic's that says the same; none is written."""
+message of Anthropic's that says the same; of none is more written than one message in the user's
+voice.
+
+A framework is a table: each kind of block, and where in it the words, the id of a call, its
+arguments or its result stand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_json, parsed_arguments, plain_words
 from kedgeline.formats.providers import anthropic
-from kedgeline.formats.providers.messages import KEYS, turns_in
+from kedgeline.formats.providers.messages import KEYS, Outputs, first_messages, turns_in
 from kedgeline.formats.providers.shape import Reader
-from kedgeline.formats.records import Lines, Record, mapping, mappings, string
+from kedgeline.formats.records import Lines, Record, at, mapping, mappings, string
 from kedgeline.formats.registry import FileHead
 from kedgeline.model import Turn
 
 Blocks = list[Record]
-ROLES = {"user", "assistant", "system", "tool", "developer", "model", "chatbot"}
+Block = Callable[[Record, Record], Blocks]
+"""The blocks of Anthropic's that a block says, with its message."""
+ROLES = {
+    **{role: role for role in ("user", "assistant", "system", "chatbot")},
+    "tool": "user",
+    "developer": "system",
+    "model": "assistant",
+}
+USAGE = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    "cacheWriteInputTokens": "cache_creation_input_tokens",
+}
 
 
-class FrameworkFormat:
-    """One framework: the field its messages keep their blocks in, and a block as Anthropic's."""
+class Framework:
+    """How one framework dumps its messages."""
 
     def __init__(
         self,
         name: str,
-        field: str,
-        translated: Callable[[Record, Record], Blocks | None],
-        tells: Callable[[Record], bool],
+        blocks: dict[str, Block],
+        outputs: Outputs,
+        *,
+        field: str = "content",
+        kind: str = "",
+        telling: Collection[str] = (),
+        frame: Record | None = None,
     ) -> None:
-        self.name, self._field = name, field
-        self._translated, self._tells = translated, tells
+        """`field` holds the blocks; `kind` is the field of a block that says its kind, and without
+        one its first key that is known does. `telling` kinds are nobody else's. All its messages
+        have the fields of the `frame`."""
+        self.name, self.outputs = name, outputs
+        self._blocks, self._field, self._kind = blocks, field, kind
+        self._telling, self._frame = telling or blocks, frame or {}
 
     def sniff(self, head: FileHead) -> int:
-        messages = _listed(head)
-        known = (
-            string(one.get("role")) in ROLES
-            and all(self._translated(block, one) is not None for block in self._blocks(one))
-            for one in messages
+        messages = first_messages(head, KEYS)
+        blocks = (block for one in messages for block in mappings(one.get(self._field)))
+        kinds = set(map(self._kind_of, blocks))
+        # Haystack's blocks could pass for Bedrock's, but its messages have a field more.
+        haystacks = "meta" in self._frame
+        known = kinds <= self._blocks.keys() and all(
+            string(one.get("role")) in ROLES and ("meta" in one) is haystacks for one in messages
         )
-        return 3 if messages and any(map(self._tells, messages)) and all(known) else 0
+        return 3 if known and not kinds.isdisjoint(self._telling) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_in(lines, log, lambda log, session: _Reader(log, session, self), KEYS)
 
-    def _blocks(self, message: Record) -> Blocks:
-        content = message.get(self._field)
-        return (
-            [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
-        )
+    def spoken(self, text: str) -> Record:
+        """A message in the user's voice."""
+        block = {**({self._kind: "text"} if self._kind else {}), "text": text}
+        return {**self._frame, "role": "user", self._field: [block]}
 
     def message(self, message: Record) -> Record:
+        """The message of Anthropic's that says the same."""
         blocks: Blocks = []
-        for block in self._blocks(message):
-            found = self._translated(block, message)
-            blocks += [block] if found is None else found
+        for block in self._listed(message):
+            found = self._blocks.get(self._kind_of(block))
+            blocks += [block] if found is None else found(block, message)
         role = string(message.get("role"))
-        known = {"tool": "user", "developer": "system", "model": "assistant"}.get(role, role)
-        if any(block.get("type") == "tool_result" for block in blocks):
-            known = "user"
-        usage = _usage(message)
-        return {"role": known, "content": blocks, **({"usage": usage} if usage else {})}
+        result = any(block.get("type") == "tool_result" for block in blocks)
+        counts = mapping(at(message, "metadata.usage"))
+        usage = {to: counts[name] for name, to in USAGE.items() if name in counts}
+        said = {"role": "user" if result else ROLES.get(role, role), "content": blocks}
+        return {**said, "usage": usage} if usage else said
+
+    def _listed(self, message: Record) -> Blocks:
+        content = message.get(self._field)
+        text = {**({self._kind: "text"} if self._kind else {}), "text": content}
+        return [text] if isinstance(content, str) else mappings(content)
+
+    def _kind_of(self, block: Record) -> str:
+        if self._kind:
+            return string(block.get(self._kind))
+        return "" if "type" in block else next((key for key in self._blocks if key in block), "")
 
 
 class _Reader(Reader):
-    def __init__(self, log: Log, session: int, framework: FrameworkFormat) -> None:
+    def __init__(self, log: Log, session: int, framework: Framework) -> None:
         super().__init__(log, session, anthropic.FORMAT)
         self._framework = framework
 
@@ -73,58 +110,65 @@ class _Reader(Reader):
         super().take(line, self._framework.message(message))
 
 
-def _listed(head: FileHead) -> Sequence[Record]:
-    value: Any = head.document if head.document is not None else list(head.lines)
-    if isinstance(value, dict):
-        value = next((value[key] for key in KEYS if isinstance(value.get(key), list)), [])
-    return [one for one in value or () if isinstance(one, dict)]
+# Blocks by the paths of their fields.
 
 
-def _usage(message: Record) -> Record:
-    counts = mapping(mapping(message.get("metadata")).get("usage"))
-    names = {
-        "inputTokens": "input_tokens",
-        "outputTokens": "output_tokens",
-        "cacheReadInputTokens": "cache_read_input_tokens",
-        "cacheWriteInputTokens": "cache_creation_input_tokens",
-    }
-    return {to: counts[name] for name, to in names.items() if name in counts}
+def nothing(block: Record, message: Record) -> Blocks:
+    return []
 
 
-def _text(text: Any) -> Blocks:
-    return [{"type": "text", "text": text}] if isinstance(text, str) and text else []
+def text(path: str = "text") -> Block:
+    return lambda block, message: _text(at(block, path))
 
 
-def _thought(text: Any, signature: Any = "") -> Blocks:
-    return [{"type": "thinking", "thinking": string(text), "signature": string(signature)}]
+def thought(path: str, signature: str = "") -> Block:
+    return lambda block, message: [
+        {
+            "type": "thinking",
+            "thinking": string(at(block, path)),
+            "signature": string(at(block, signature)),
+        }
+    ]
 
 
-def _call(call_id: Any, name: Any, arguments: Any) -> Blocks:
-    return [
+def call(call_id: str, name: str, arguments: str) -> Block:
+    return lambda block, message: [
         {
             "type": "tool_use",
-            "id": string(call_id),
-            "name": string(name),
-            "input": parsed_arguments(arguments),
+            "id": string(at(block, call_id)),
+            "name": string(at(block, name)),
+            "input": parsed_arguments(at(block, arguments)),
         }
     ]
 
 
-def _result(
-    call_id: Any, output: Any, *, failed: bool = False, media: Sequence[Record] = ()
-) -> Blocks:
-    text = output if isinstance(output, str) else plain_words(output) or as_json(output)
-    return [
-        {
-            "type": "tool_result",
-            "tool_use_id": string(call_id),
-            "content": [*_text(text), *media] if media else text,
-            **({"is_error": True} if failed else {}),
-        }
-    ]
+def result(call_id: str, output: str, failed: Callable[[Record], bool]) -> Block:
+    return lambda block, message: _result(at(block, call_id), at(block, output), failed(block))
 
 
-def _image(mime: str, data: Any, kind: str = "image") -> Blocks:
+def media(data: Sequence[str], mime: str, usual: str = "") -> Block:
+    """`data` are the paths where it may stand: as base64, or as a URL."""
+
+    def read(block: Record, message: Record) -> Blocks:
+        known = string(at(block, mime)) or usual
+        found = next((one for path in data if (one := at(block, path))), None)
+        return _media(found, known, "image" if known.startswith("image") else "document")
+
+    return read
+
+
+def _text(value: Any) -> Blocks:
+    return [{"type": "text", "text": value}] if isinstance(value, str) and value else []
+
+
+def _result(call_id: Any, output: Any, failed: bool, shown: Sequence[Record] = ()) -> Blocks:
+    words = output if isinstance(output, str) else plain_words(output) or as_json(output)
+    content = [*_text(words), *shown] if shown else words
+    named = {"type": "tool_result", "tool_use_id": string(call_id), "content": content}
+    return [{**named, "is_error": True} if failed else named]
+
+
+def _media(data: Any, mime: str, kind: str) -> Blocks:
     if not isinstance(data, str):
         return []
     if data.startswith(("http://", "https://")):
@@ -133,163 +177,120 @@ def _image(mime: str, data: Any, kind: str = "image") -> Blocks:
     return [{"type": kind, "source": {"type": "base64", "media_type": mime, "data": data}}]
 
 
-# Bedrock Converse: blocks without a type, each with one key that says what it is.
+# Bedrock's results hold blocks too; LlamaIndex's are texts under the role `tool`.
 
 
-def _converse(block: Record, _: Record) -> Blocks | None:
-    if "text" in block:
-        return _text(block["text"])
-    if "toolUse" in block:
-        use = mapping(block["toolUse"])
-        return _call(use.get("toolUseId"), use.get("name"), use.get("input"))
-    if "toolResult" in block:
-        return _converse_result(mapping(block["toolResult"]))
-    if "reasoningContent" in block:
-        said = mapping(mapping(block["reasoningContent"]).get("reasoningText"))
-        return _thought(said.get("text"), said.get("signature"))
-    if "image" in block or "document" in block:
-        return _converse_media(block)
-    return [] if "cachePoint" in block else None
-
-
-def _converse_result(result: Record) -> Blocks:
+def _bedrock_result(block: Record, message: Record) -> Blocks:
     words: list[str] = []
-    media: Blocks = []
-    for one in mappings(result.get("content")):
+    shown: Blocks = []
+    for one in mappings(at(block, "toolResult.content")):
         if "json" in one:
             words.append(as_json(one["json"]))
         elif "text" in one:
             words.append(string(one["text"]))
         else:
-            media += _converse_media(one)
-    failed = result.get("status") == "error"
-    return _result(result.get("toolUseId"), "\n".join(words), failed=failed, media=media)
+            shown += _bedrock_media(one, message)
+    failed = at(block, "toolResult.status") == "error"
+    return _result(at(block, "toolResult.toolUseId"), "\n".join(words), failed, shown)
 
 
-def _converse_media(block: Record) -> Blocks:
+def _bedrock_media(block: Record, message: Record) -> Blocks:
     kind = "image" if "image" in block else "document"
-    media = mapping(block.get(kind))
-    data = mapping(media.get("source")).get("bytes")
-    mime = f"{'image' if kind == 'image' else 'application'}/{string(media.get('format'))}"
-    return _image(mime, data, kind)
+    mime = f"{'image' if kind == 'image' else 'application'}/{string(at(block, f'{kind}.format'))}"
+    return _media(at(block, f"{kind}.source.bytes"), mime, kind)
 
 
-def _is_converse(message: Record) -> bool:
-    marks = {"text", "toolUse", "toolResult", "reasoningContent", "cachePoint"}
-    blocks = mappings(message.get("content"))
-    return "meta" not in message and any(
-        "type" not in block and block.keys() & marks for block in blocks
-    )
-
-
-# Microsoft's Agent Framework: contents of one class, told apart by their type.
-
-
-def _agent_framework(block: Record, _: Record) -> Blocks | None:
-    kind = block.get("type")
-    if kind == "text":
+def _llama_index_text(block: Record, message: Record) -> Blocks:
+    if message.get("role") != "tool":
         return _text(block.get("text"))
-    if kind == "text_reasoning":
-        return _thought(block.get("text"), block.get("protected_data"))
-    if kind == "function_call":
-        return _call(block.get("call_id"), block.get("name"), block.get("arguments"))
-    if kind == "function_result":
-        failed = bool(block.get("exception"))
-        output = block.get("exception") if failed else block.get("result")
-        return _result(block.get("call_id"), output, failed=failed)
-    if kind in ("data", "uri"):
-        mime = string(block.get("media_type"))
-        return _image(mime, block.get("uri"), "image" if mime.startswith("image") else "document")
-    return [] if kind == "usage" else None
+    return _result(at(message, "additional_kwargs.tool_call_id"), block.get("text"), failed=False)
 
 
-# LlamaIndex: blocks with a block_type; a result is a text under the role `tool`.
+def _agent_framework_result(block: Record, message: Record) -> Blocks:
+    error = block.get("exception")
+    return _result(block.get("call_id"), error or block.get("result"), bool(error))
 
 
-def _llama_index(block: Record, message: Record) -> Blocks | None:
-    kind = block.get("block_type")
-    if kind == "text" and message.get("role") == "tool":
-        extra = mapping(message.get("additional_kwargs"))
-        return _result(extra.get("tool_call_id"), block.get("text"))
-    if kind == "text":
-        return _text(block.get("text"))
-    if kind == "thinking":
-        extra = mapping(block.get("additional_information"))
-        return _thought(block.get("content"), extra.get("signature"))
-    if kind == "tool_call":
-        return _call(block.get("tool_call_id"), block.get("tool_name"), block.get("tool_kwargs"))
-    if kind == "image":
-        return _image(
-            string(block.get("image_mimetype")) or "image/png",
-            block.get("image") or block.get("url"),
-        )
-    return [] if kind == "cache" else None
-
-
-# Haystack's `to_dict`: blocks with one key each.
-
-
-def _haystack(block: Record, _: Record) -> Blocks | None:
-    if "text" in block:
-        return _text(block["text"])
-    if "tool_call" in block:
-        call = mapping(block["tool_call"])
-        return _call(call.get("id"), call.get("tool_name"), call.get("arguments"))
-    if "tool_call_result" in block:
-        result = mapping(block["tool_call_result"])
-        call_id = mapping(result.get("origin")).get("id")
-        return _result(call_id, result.get("result"), failed=result.get("error") is True)
-    if "reasoning" in block:
-        return _thought(mapping(block["reasoning"]).get("reasoning_text"))
-    if "image" in block:
-        image = mapping(block["image"])
-        return _image(string(image.get("mime_type")), image.get("base64_image"))
-    return None
-
-
-def _is_haystack(message: Record) -> bool:
-    marks = {"tool_call", "tool_call_result", "reasoning"} | (
-        {"text"} if "meta" in message else set()
-    )
-    blocks = mappings(message.get("content"))
-    return any("type" not in block and block.keys() & marks for block in blocks)
-
-
-def _has(mark: str) -> Callable[[Record], bool]:
-    return lambda message: any(
-        mark in block for field in ("contents", "blocks") for block in mappings(message.get(field))
-    )
-
-
-# Vercel's AI SDK: blocks with types of their own, beside plain texts.
-
-
-def _ai_sdk(block: Record, _: Record) -> Blocks | None:
-    kind = block.get("type")
-    if kind == "text":
-        return _text(block.get("text"))
-    if kind == "reasoning":
-        return _thought(block.get("text"))
-    if kind == "tool-call":
-        return _call(block.get("toolCallId"), block.get("toolName"), block.get("input"))
-    if kind == "tool-result":
-        output = mapping(block.get("output"))
-        failed = string(output.get("type")).startswith("error")
-        return _result(block.get("toolCallId"), output.get("value", ""), failed=failed)
-    if kind in ("image", "file"):
-        data = block.get("image", block.get("data"))
-        mime = string(block.get("mediaType")) or "image/png"
-        return _image(mime, data, "image" if mime.startswith("image") else "document")
-    return [] if kind in ("tool-approval-request", "tool-approval-response") else None
-
-
-def _is_ai_sdk(message: Record) -> bool:
-    marks = {"tool-call", "tool-result"}
-    return any(block.get("type") in marks for block in mappings(message.get("content")))
-
-
-AI_SDK = FrameworkFormat("ai-sdk", "content", _ai_sdk, _is_ai_sdk)
-BEDROCK = FrameworkFormat("bedrock", "content", _converse, _is_converse)
-AGENT_FRAMEWORK = FrameworkFormat("agent-framework", "contents", _agent_framework, _has("type"))
-LLAMA_INDEX = FrameworkFormat("llama-index", "blocks", _llama_index, _has("block_type"))
-HAYSTACK = FrameworkFormat("haystack", "content", _haystack, _is_haystack)
+AI_SDK = Framework(
+    "ai-sdk",
+    {
+        "text": text(),
+        "reasoning": thought("text"),
+        "tool-call": call("toolCallId", "toolName", "input"),
+        "tool-result": result(
+            "toolCallId",
+            "output.value",
+            lambda block: string(at(block, "output.type")).startswith("error"),
+        ),
+        **dict.fromkeys(("image", "file"), media(("image", "data"), "mediaType", "image/png")),
+        **dict.fromkeys(("tool-approval-request", "tool-approval-response"), nothing),
+    },
+    Outputs(
+        *("content", ("tool-result",), "toolCallId", "output"),
+        lambda text: {"type": "text", "value": text},
+    ),
+    kind="type",
+    telling=("tool-call", "tool-result"),
+)
+BEDROCK = Framework(
+    "bedrock",
+    {
+        "text": text(),
+        "toolUse": call("toolUse.toolUseId", "toolUse.name", "toolUse.input"),
+        "toolResult": _bedrock_result,
+        "reasoningContent": thought(
+            "reasoningContent.reasoningText.text", "reasoningContent.reasoningText.signature"
+        ),
+        **dict.fromkeys(("image", "document"), _bedrock_media),
+        "cachePoint": nothing,
+    },
+    Outputs("content", ("toolResult",), "toolUseId", "content", lambda text: [{"text": text}]),
+)
+AGENT_FRAMEWORK = Framework(
+    "agent-framework",
+    {
+        "text": text(),
+        "text_reasoning": thought("text", "protected_data"),
+        "function_call": call("call_id", "name", "arguments"),
+        "function_result": _agent_framework_result,
+        **dict.fromkeys(("data", "uri"), media(("uri",), "media_type")),
+        "usage": nothing,
+    },
+    Outputs("contents", ("function_result",), "call_id", "result", repeated="items"),
+    field="contents",
+    kind="type",
+    frame={"type": "message"},
+)
+LLAMA_INDEX = Framework(
+    "llama-index",
+    {
+        "text": _llama_index_text,
+        "thinking": thought("content", "additional_information.signature"),
+        "tool_call": call("tool_call_id", "tool_name", "tool_kwargs"),
+        "image": media(("image", "url"), "image_mimetype", "image/png"),
+        "cache": nothing,
+    },
+    Outputs(
+        *("", ("tool",), "additional_kwargs.tool_call_id", "blocks"),
+        lambda text: [{"block_type": "text", "text": text}],
+    ),
+    field="blocks",
+    kind="block_type",
+    frame={"additional_kwargs": {}},
+)
+HAYSTACK = Framework(
+    "haystack",
+    {
+        "text": text(),
+        "tool_call": call("tool_call.id", "tool_call.tool_name", "tool_call.arguments"),
+        "tool_call_result": result(
+            "tool_call_result.origin.id",
+            "tool_call_result.result",
+            lambda block: at(block, "tool_call_result.error") is True,
+        ),
+        "reasoning": thought("reasoning.reasoning_text"),
+        "image": media(("image.base64_image",), "image.mime_type"),
+    },
+    Outputs("content", ("tool_call_result",), "origin.id", "result"),
+    frame={"meta": {}, "name": None},
+)

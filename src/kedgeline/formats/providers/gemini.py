@@ -17,6 +17,7 @@ from kedgeline.formats.pieces import (
 )
 from kedgeline.formats.providers.messages import (
     ListReader,
+    Outputs,
     blocks_in,
     body_of,
     sampled,
@@ -63,6 +64,13 @@ class Gemini(ProviderShape):
         *("codeExecutionResult", "code_execution_result"),
     )
     names = Names(r"[^a-zA-Z0-9_.-]", longest=64, first=r"[a-zA-Z_]")
+    outputs = Outputs(
+        "parts",
+        ("functionResponse", "function_response"),
+        "id",
+        "response",
+        lambda text: {"output": text},
+    )
 
     def sniff(self, head: FileHead) -> int:
         contents = sampled(head, self.keys)

@@ -16,6 +16,7 @@ from kedgeline.formats.pieces import (
 )
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
+    Outputs,
     sampled,
     unread_framework,
     unread_of,
@@ -77,6 +78,7 @@ class LangChain(ProviderShape):
     system_inside = True
     results_role: ClassVar[Role] = "tool"
     names = OPENAI_NAMES
+    outputs = Outputs("", ("tool",), "tool_call_id", "content")
 
     def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)

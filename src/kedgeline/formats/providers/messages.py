@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_notes, plain_words, said_by_user
 from kedgeline.formats.records import (
     Lines,
     Record,
+    at,
     document,
     documented,
     json_records,
@@ -23,14 +24,7 @@ from kedgeline.formats.records import (
 )
 from kedgeline.formats.registry import FileHead, Unread
 from kedgeline.formats.turns import Assembler, Piece
-from kedgeline.model import (
-    SUMMARY_TAG,
-    Note,
-    Opaque,
-    Role,
-    Text,
-    Turn,
-)
+from kedgeline.model import SUMMARY_TAG, Note, Opaque, Role, Text, Turn
 
 KEYS = ("messages", "input", "output", "contents", "items")
 """Where a document may keep its messages."""
@@ -38,14 +32,9 @@ SPOKEN = ("content", "parts", "tool_calls")
 """Fields of a message that hold blocks."""
 SPOKEN_BY = {"tool": (), "reasoning": ("summary",)}
 """The same, for items of which others are known."""
-OTHER_DOCUMENTS: tuple[frozenset[str], ...] = (
-    frozenset({"loglines"}),
-    frozenset({"trajectory"}),
-    frozenset({"history"}),
-    frozenset({"traj"}),
-    frozenset({"info", "messages"}),
-    frozenset({"trajectory_format"}),
-    frozenset({"sessionId", "projectHash"}),
+OTHER_DOCUMENTS = (
+    *({"loglines"}, {"trajectory"}, {"history"}, {"traj"}, {"info", "messages"}),
+    *({"trajectory_format"}, {"sessionId", "projectHash"}),
 )
 """Keys of documents that hold messages in a format of their own."""
 SUMMARIES = (
@@ -59,15 +48,13 @@ SUMMARIES = (
 
 FOREIGN_FIELDS = {"contents": "Microsoft's Agent Framework", "blocks": "LlamaIndex"}
 """Fields in which frameworks keep what a message of theirs says, calls among it."""
-FOREIGN_CALLS = frozenset(
-    {
-        *("tool-call", "tool-result", "tool-error", "tool_call", "tool_call_result"),
-        *("toolCall", "toolUse", "toolResult", "functionCall", "functionResponse"),
-        *("function_call", "function_result"),
-    }
+FOREIGN_CALLS = (
+    *("tool-call", "tool-result", "tool-error", "tool_call", "tool_call_result"),
+    *("toolCall", "toolUse", "toolResult", "functionCall", "functionResponse"),
+    *("function_call", "function_result"),
 )
 """Types under which frameworks keep calls and results among the blocks of a message."""
-CALL_BLOCKS = frozenset({"tool_use", "tool_result"})
+CALL_BLOCKS = ("tool_use", "tool_result")
 """The same as only Anthropic's reader knows them."""
 
 
@@ -104,17 +91,24 @@ class ListReader:
 
     def report(self, line: Line, pieces: Sequence[Piece]) -> None:
         """Note compactions that others made, and blocks that nobody knows."""
-        note_summaries(self.assembler, line, pieces)
         for piece in pieces:
-            kind = (piece.wire or {}).get("type") if isinstance(piece, Note) else ""
             if isinstance(piece, Opaque):
-                kind = piece.kind
-                if kind not in self.handed_through:
-                    self.log.ignored[f"{self.part}/{kind}"] += 1
-            if kind == "compaction":
-                block = piece.wire["block"] if isinstance(piece, Opaque) else {}
-                text = piece.text if isinstance(piece, Note) else string(block.get("content"))
-                self.assembler.compacted(line, by=self.name, summary=text)
+                if piece.kind not in self.handed_through:
+                    self.log.ignored[f"{self.part}/{piece.kind}"] += 1
+                if piece.kind == "compaction":
+                    summary = string(piece.wire["block"].get("content"))
+                    self.assembler.compacted(line, by=self.name, summary=summary)
+            elif isinstance(piece, Note):
+                self._note_summary(line, piece)
+
+    def _note_summary(self, line: Line, note: Note) -> None:
+        if (note.wire or {}).get("type") == "compaction":
+            self.assembler.compacted(line, by=self.name, summary=note.text)
+        for opening, client in SUMMARIES:
+            # Ours leads a conversation: further on somebody imitates it.
+            leads = client != "kedgeline" or not self.assembler.next_turn
+            if leads and note.text.lstrip().startswith(opening):
+                self.assembler.compacted(line, by=client, summary=note.text)
 
 
 def turns_in(
@@ -174,19 +168,19 @@ def _documented(value: Any, log: Log, keys: Sequence[str]) -> Iterator[Conversat
 def sampled(head: FileHead, keys: Sequence[str] = KEYS) -> tuple[Record, ...]:
     """Messages from the beginning of a file; none where it is a document of another format, or of
     a framework whose calls would not be seen."""
-    messages = _first(head, keys)
+    messages = first_messages(head, keys)
     return () if any(map(unread_framework, messages)) else messages
 
 
 def foreign_in(head: FileHead) -> str:
     """What stands in the messages of a file that is a framework's own, with its place."""
-    for number, message in enumerate(_first(head, KEYS)):
+    for number, message in enumerate(first_messages(head, KEYS)):
         if (found := unread_framework(message)) is not None:
             return f"{found.what} (messages[{number}]{found.place})"
     return ""
 
 
-def unread_framework(message: Record, also: frozenset[str] = frozenset()) -> Unread | None:
+def unread_framework(message: Record, also: Collection[str] = ()) -> Unread | None:
     """What a message holds in the shape of a framework, or in blocks of these types `also`: it
     would pass for a message without calls."""
     if "role" not in message:
@@ -203,7 +197,7 @@ def unread_framework(message: Record, also: frozenset[str] = frozenset()) -> Unr
             first = next(iter(block), "")
             what = f"a block {first!r} without a type, as Bedrock Converse and Haystack write them"
             return Unread(f".content[{number}]", what)
-        if isinstance(kind, str) and kind in FOREIGN_CALLS | also:
+        if isinstance(kind, str) and kind in (*FOREIGN_CALLS, *also):
             return Unread(f".content[{number}]", f"a block of the type {kind!r}")
     return None
 
@@ -212,7 +206,7 @@ def unread_of(
     message: Record,
     roles: Collection[str],
     said: Collection[str],
-    also: frozenset[str] = frozenset(),
+    also: Collection[str] = (),
 ) -> Unread | None:
     """What of a message is lost on who knows these roles, and these fields that say something."""
     role = message.get("role")
@@ -232,7 +226,8 @@ def _some(message: Record) -> str:
     return ", ".join([*message][:6]) or "none"
 
 
-def _first(head: FileHead, keys: Sequence[str]) -> tuple[Record, ...]:
+def first_messages(head: FileHead, keys: Sequence[str]) -> tuple[Record, ...]:
+    """Messages from the beginning of a file, whosever they are; none of another document."""
     value = head.document if head.document is not None else list(head.lines)
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, dict):
@@ -240,7 +235,7 @@ def _first(head: FileHead, keys: Sequence[str]) -> tuple[Record, ...]:
             return ()
         listed = _divided(first, keys)[1]
         value = listed if listed is not None else value if isinstance(value, list) else [first]
-    return tuple(item for item in value if isinstance(item, dict)) if value else ()
+    return tuple(mappings(value))
 
 
 def body_of(head: FileHead) -> Record:
@@ -252,31 +247,12 @@ def body_of(head: FileHead) -> Record:
 
 def blocks_in(messages: Sequence[Record], key: str = "content") -> list[Record]:
     """The blocks of messages whose content is a list."""
-    return [
-        block
-        for message in messages
-        if isinstance(message.get(key), list)
-        for block in message[key]
-        if isinstance(block, dict)
-    ]
+    return [block for message in messages for block in mappings(message.get(key))]
 
 
 def types_in(blocks: Sequence[Record]) -> set[str]:
     """The types that blocks or items have."""
     return {kind for block in blocks if isinstance(kind := block.get("type"), str)}
-
-
-def note_summaries(assembler: Assembler, line: Line, pieces: Sequence[Piece]) -> None:
-    """Report the compactions that other systems made and whose summaries stand among the notes."""
-    for piece in pieces:
-        if not isinstance(piece, Note):
-            continue
-        for opening, client in SUMMARIES:
-            ours = (
-                client == "kedgeline"
-            )  # ours leads a conversation: further on somebody imitates it
-            if piece.text.lstrip().startswith(opening) and not (ours and assembler.next_turn):
-                assembler.compacted(line, by=client, summary=piece.text)
 
 
 class _Open(NamedTuple):
@@ -362,6 +338,47 @@ def _items(value: Any, log: Log, place: Line | None = None) -> Iterator[tuple[Li
     return numbered_items(value, log, what="a message", place=place)
 
 
+# What a list in a program is given back with: messages made, and outputs changed.
+
+
+@runtime_checkable
+class Speaks(Protocol):
+    """A format that is only read, and of which single messages can be made all the same."""
+
+    def spoken(self, text: str) -> Record:
+        """A message in the user's voice."""
+
+
+class Outputs(NamedTuple):
+    """Where the messages of a format hold what tools gave back."""
+
+    blocks: str
+    """The field of a message that holds its blocks; empty where a result is a message."""
+    kinds: Collection[str]
+    """The type of such a block or role of such a message, or the key under which it stands."""
+    call_id: str
+    field: str
+    value: Callable[[str], object] = str
+    """What a text is in that field."""
+    repeated: str = ""
+    """A field that says the same once more."""
+
+    def of(self, message: Record) -> Iterator[tuple[str, Record]]:
+        """The results of a message: of which call each is, and what holds it."""
+        inner = mapping(message.get("data", message.get("kwargs"))) or message
+        for block in mappings(message.get(self.blocks)) if self.blocks else [inner]:
+            told = (
+                block.get("type"),
+                block.get("part_kind"),
+                block.get("role"),
+                message.get("type"),
+            )
+            under = (block[key] for key in self.kinds if isinstance(block.get(key), dict))
+            held = block if any(kind in self.kinds for kind in told) else next(under, None)
+            if held is not None:
+                yield string(at(held, self.call_id)), held
+
+
 # Conversations of roles and texts, with no tools:
 
 PLAIN_KEYS = ("messages", "conversation", "conversations")
@@ -396,6 +413,9 @@ class PlainConversation:
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_in(lines, log, _MessageReader, PLAIN_KEYS)
+
+    def spoken(self, text: str) -> Record:
+        return {"role": "user", "content": text}
 
 
 FORMAT = PlainConversation()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kedgeline.formats.pieces import as_json, as_notes, media_of, parsed_arguments, text_and_media
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
+    Outputs,
     blocks_in,
     body_of,
     sampled,
@@ -48,6 +49,7 @@ class OpenAIChat(ProviderShape):
     system_inside = True
     results_role: ClassVar[Role] = "tool"
     names = OPENAI_NAMES
+    outputs = Outputs("", RESULTS, "tool_call_id", "content")
 
     def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)

@@ -16,6 +16,7 @@ from kedgeline.formats.pieces import (
 )
 from kedgeline.formats.providers.messages import (
     FOREIGN_CALLS,
+    Outputs,
     blocks_in,
     body_of,
     sampled,
@@ -92,6 +93,7 @@ class OpenAIResponses(ProviderShape):
     roles = ("user", "assistant", "system", "developer")
     system_inside = True
     names = OPENAI_NAMES
+    outputs = Outputs("", tuple(OUTPUTS), "call_id", "output")
 
     def sniff(self, head: FileHead) -> int:
         items = sampled(head, self.keys)

@@ -15,7 +15,7 @@ from kedgeline.formats.pieces import (
     usage_in,
     utc_time,
 )
-from kedgeline.formats.providers.messages import sampled
+from kedgeline.formats.providers.messages import Outputs, sampled
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
@@ -54,6 +54,7 @@ class PydanticAI(ProviderShape):
     roles = ("",)
     system_inside = True
     names = OPENAI_NAMES
+    outputs = Outputs("parts", ("tool-return", "retry-prompt"), "tool_call_id", "content")
 
     def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)
