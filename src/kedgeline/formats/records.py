@@ -266,11 +266,15 @@ def sound(value: Any, line: Line, log: Log) -> Any:
 # JSON documents: read whole, and as far as they go when they are cut off.
 
 _WHOLE = Line(0, 0, 0)
-_BETWEEN = re.compile(r"[\s,]*")
-_COLON = re.compile(r"\s*:\s*")
-_WHOLE_NUMBER = re.compile(r"\d[\s,\]}]|[el]")
-"""The last letter of a number, or of a word such as true, and what may stand behind it."""
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+ATTEMPTS = 8
+"""How often a text is cut before what cannot be read in it."""
+DEEPEST = 200
+"""Brackets inside each other in a document that is nested deeper than can be read; records have
+a dozen."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+_NUMBER = re.compile(r"-?\d[\d.eE+-]*(?=[\s,\]}])")
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _SKIPPED = b"\xef\xbb\xbf\0"
 NOTHING = _SKIPPED + b" \t\r\n"
 OPENING_LINES = 8
@@ -286,10 +290,9 @@ def document(lines: Lines, log: Log) -> Any:
         text = decoded(data, _WHOLE, log)
     try:
         value = TOLERANT.decode(text)
-    except RecursionError:
-        value = closed(text, log)
-    except ValueError as error:
-        log.broken("torn", _WHOLE, f"not complete: {error}")
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ValueError):
+            log.broken("torn", _WHOLE, f"not complete: {error}")
         value = closed(text, log)
     return sound(value, _WHOLE, log)
 
@@ -341,75 +344,65 @@ def _is_whole(line: bytes) -> bool:
 
 def closed(text: str, log: Log) -> Any:
     """The longest readable beginning of a JSON text, its open brackets closed, with null for
-    records nested deeper than can be read; None if nothing is readable."""
-    root: list[Any] = []
-    open_ones: list[Any] = [root]
-    position = 0
-    while position >= 0 and not (root and len(open_ones) == 1):
-        position = _read_on(text, position, open_ones, log)
-    return root[0] if root else None
+    values nested deeper than can be read; None if nothing is readable."""
+    for _ in range(ATTEMPTS):
+        end, brackets = _whole_part(text)
+        try:
+            return TOLERANT.decode(text[:end] + brackets) if end else None
+        except RecursionError:
+            text = _shallow(text, log)
+        except json.JSONDecodeError as error:
+            text = text[: min(error.pos, end)]
+    return None
 
 
-def _read_on(text: str, position: int, open_ones: list[Any], log: Log) -> int:
-    """Read the next thing into the innermost open value; where it ends, or -1 if it is not whole.
-
-    Of what cannot be read whole, only the bracket is taken: what stands in it comes next."""
-    inner = open_ones[-1]
-    position = _behind(_BETWEEN, text, position)
-    if text[position : position + 1] == ("}" if isinstance(inner, dict) else "]"):
-        open_ones.pop()
-        return position + 1 if open_ones else -1
-    name = ""
-    if isinstance(inner, dict):
-        name, position = _name_at(text, position)
-        if position < 0:
-            return -1
-    begins = text[position : position + 1]
-    try:
-        value, end = TOLERANT.raw_decode(text, position)
-    except (json.JSONDecodeError, RecursionError) as error:
-        value, end = {} if begins == "{" else [], position + 1
-        within = len(open_ones) > 1 and (begins == "{" or isinstance(inner, list))
-        if isinstance(error, RecursionError) and within:
-            number = len(inner) if isinstance(inner, list) else 0
-            log.broken("too_deep", Line(number), "nested deeper than can be read")
-            value, end = None, _behind_value(text, position)
-        elif begins in ("{", "["):
-            open_ones.append(value)
-        else:
-            return -1
-    if isinstance(value, (int, float)) and not _WHOLE_NUMBER.match(text, end - 1):
-        return -1  # it may go on behind the cut
-    if isinstance(inner, dict):
-        inner[name] = value
-    else:
-        inner.append(value)
-    return end
+def _whole_part(text: str) -> tuple[int, str]:
+    """Where the last value ends that is whole, and what closes the brackets open there."""
+    closing: list[str] = []
+    end = behind = 0
+    before = ""
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if text[behind : found.start()].strip():
+            break
+        behind = found.end()
+        if token in "{[":
+            closing.append("}" if token == "{" else "]")
+        elif token in "}]":
+            if not closing or closing.pop() != token:
+                break
+        elif token in ",:" or (token[0] == '"' and closing[-1:] == ["}"] and before in ("{", ",")):
+            before = token  # a name is nothing without its value
+            continue
+        elif not (token[0] == '"' or token in _WORDS or _NUMBER.match(text, found.start())):
+            break  # a number may go on behind the cut
+        end, before = behind, token
+        if not closing:
+            break
+    return end, "".join(reversed(closing))
 
 
-def _behind_value(text: str, position: int) -> int:
-    """Where the brackets that open here are closed."""
-    depth = 0
-    for found in _TOKEN.finditer(text, position):
-        depth += (found[0] in "[{") - (found[0] in "]}")
-        if not depth:
-            return found.end()
-    return len(text)
-
-
-def _name_at(text: str, position: int) -> tuple[str, int]:
-    """The name of a field, and where its value begins; -1 if no name stands here."""
-    try:
-        name, end = TOLERANT.raw_decode(text, position)
-    except (json.JSONDecodeError, RecursionError):
-        return "", -1
-    begins = _behind(_COLON, text, end)
-    return (name, begins) if isinstance(name, str) and begins > end else ("", -1)
-
-
-def _behind(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return found.end() if found else position
+def _shallow(text: str, log: Log) -> str:
+    """The text with null in place of values nested deeper than can be read, each reported with the
+    number of the item of the first list that it stands in."""
+    kept: list[str] = []
+    start = depth = number = level = 0
+    for found in _BRACKET.finditer(text):
+        if found[0] in "{[":
+            depth += 1
+            level = level or (depth if found[0] == "[" else 0)
+            if depth == DEEPEST:
+                kept.append(text[start : found.start()])
+                start = len(text)
+        elif found[0] in "}]":
+            if depth == DEEPEST:
+                log.broken("too_deep", Line(number), "nested deeper than can be read")
+                kept.append("null")
+                start = found.end()
+            depth -= 1
+        elif found[0] == ",":
+            number += depth == level
+    return "".join([*kept, text[start:]])
 
 
 def numbered_items(

@@ -37,9 +37,8 @@ first message, and have any size."""
 HEAD_LINES = 20
 """One odd line must not decide, and twenty always hold an ordinary one."""
 
-LONG_TEXT, ESCAPE = 4_096, 6
-"""Bytes of a text in a record that is larger than a head should be; and of the longest escape."""
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_LONG_TEXT = re.compile(rb'("(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\.){4096}+)(?:[^"\\]|\\.)*+"', re.DOTALL)
+"""A text in a record that is larger than a head should be; its beginning tells enough."""
 
 
 class FileHead:
@@ -128,7 +127,7 @@ def _object(line: bytes) -> Record | None:
     if not line.startswith((b"{", b"\0")):
         return None
     if len(line) > HEAD_BYTES:
-        line = _abridged(line)
+        line = _LONG_TEXT.sub(rb'\1"', line)
     try:
         value = msgspec.json.decode(line)
     except (ValueError, RecursionError):
@@ -137,20 +136,6 @@ def _object(line: bytes) -> Record | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
-
-
-def _abridged(line: bytes) -> bytes:
-    """A record with its long texts cut: of these the beginning tells enough."""
-
-    def cut(found: re.Match[bytes]) -> bytes:
-        start, end = found.span()
-        if end - start <= LONG_TEXT:
-            return found[0]
-        text = line[start : start + LONG_TEXT]
-        escape = text.rfind(b"\\", -ESCAPE)
-        return (text if escape < 0 else text[:escape].rstrip(b"\\")) + b'"'
-
-    return _STRING.sub(cut, line)
 
 
 def _plain(data: bytes) -> str:

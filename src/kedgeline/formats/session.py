@@ -3,6 +3,7 @@ its sub-agents, and what the client tells of the session."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,8 +28,8 @@ WORDS_KEPT = 64
 TURNS_KEPT = 256
 """Turns of a branch that can be taken up again. Users go back within one context window, which
 rarely holds more; keeping all would let memory grow with the file."""
-BRANCHES_KEPT = 8
-"""So many full branches are kept beside the one that stands: nobody returns further."""
+MOST_KEPT = 8 * TURNS_KEPT
+"""Turns of all branches that are kept: nobody returns further."""
 LAST = 1 << 62
 """No turn has this index."""
 
@@ -39,14 +40,32 @@ class _Words(NamedTuple):
     time: Any
 
 
+class _Branch:
+    """The turns of a branch, from where it left another one."""
+
+    def __init__(self, before: _Branch | None = None, start: int = 0) -> None:
+        self.before, self.start = before, start
+        self.turns: list[Turn] = []
+
+    def standing(self, end: int) -> list[Turn]:
+        """The turns that stand on it before an index."""
+        found: list[Turn] = []
+        branch: _Branch | None = self
+        while branch is not None:
+            found[:0] = [turn for turn in branch.turns if turn.index < end]
+            branch, end = branch.before, min(end, branch.start)
+        return found
+
+
 class _Place(NamedTuple):
     """Where a conversation stood."""
+
+    branch: _Branch
 
     turn: int = 0
     """Index the next turn would have had."""
     exchange: int = -1
     compactions: int = 0
-    branch: int = 0
     mark: int = 0
     """What the format itself has to know of it."""
 
@@ -62,7 +81,6 @@ class SessionReader:
         self._spoke: Assembler | None = None
         """The sub-agent that spoke last: no other can have complete turns."""
         self._places: dict[str, _Place] = {}
-        self._newest = _Place()
         self._words: dict[str, tuple[_Words, ...]] = {}
         """Words that stood unanswered at a place; going back to it, they still do."""
         self._unanswered: tuple[_Words, ...] = ()
@@ -71,11 +89,9 @@ class SessionReader:
         self._again: list[Turn] = []
         """Turns to give out now: those a rewind found unfinished, and those of an abandoned branch
         that stand again."""
-        self.branch = self._branches = 0
-        self._own: dict[int, list[Turn]] = {0: []}
-        """The turns of each branch, from where it left another one."""
-        self._left: dict[int, tuple[int, int]] = {}
-        """Which branch each left, and before which turn."""
+        self.branch = _Branch()
+        self._beginning = self._newest = _Place(self.branch)
+        self._branches = deque([self.branch])
 
     # What a format adds.
 
@@ -110,7 +126,7 @@ class SessionReader:
         again, self._again = self._again, []
         yield from again
         for turn in self.main.ready():
-            own = self._own[self.branch]
+            own = self.branch.turns
             own.append(turn)
             if len(own) > 2 * TURNS_KEPT:
                 del own[:-TURNS_KEPT]
@@ -208,7 +224,7 @@ class SessionReader:
         """The conversation as it stands now, under a key."""
         main, asked = self.main, self._unanswered
         turn, exchange = self._asked_at if asked else (main.next_turn, main.exchange)
-        now = (turn, exchange, len(self.log.compactions), self.branch, mark)
+        now = (self.branch, turn, exchange, len(self.log.compactions), mark)
         if now != self._newest:  # most records change nothing
             self._newest = _Place(*now)
         remember(self._places, key, self._newest)
@@ -221,10 +237,10 @@ class SessionReader:
     def go_back(self, key: str | None) -> bool:
         """To where the conversation stood under a key, or to its beginning; False when the key is
         not known, and then nothing happens."""
-        place = _Place() if key is None else self._places.get(key)
+        place = self._beginning if key is None else self._places.get(key)
         if place is None:
             return False
-        elsewhere = place.branch != self.branch
+        elsewhere = place.branch is not self.branch
         ended = self.main.go_back(place.turn, place.exchange, elsewhere=elsewhere)
         self._again += [*ended, *self._switch(place, ended)]
         del self.log.compactions[place.compactions :]
@@ -235,33 +251,14 @@ class SessionReader:
 
     def _switch(self, place: _Place, ended: list[Turn]) -> list[Turn]:
         """Leave the current branch for a place; turns of abandoned branches that stand again."""
-        self._own[self.branch] += ended
-        stood = {id(turn) for _, turn in self._standing(self.branch, LAST)}
-        standing = self._standing(place.branch, place.turn)
-        self._branches += 1
-        self._left[self._branches] = (standing[-1][0] if standing else 0, place.turn)
-        self.branch = self._branches
-        self._own[self.branch] = []
-        self._forget({branch for branch, _ in standing})
-        return [turn for _, turn in standing if id(turn) not in stood]
-
-    def _standing(self, branch: int, end: int) -> list[tuple[int, Turn]]:
-        """The turns that stand on a branch before an index, each with the branch it is of."""
-        found: list[tuple[int, Turn]] = []
-        while branch >= 0:
-            own = self._own.get(branch, ())
-            found[:0] = [(branch, turn) for turn in own if turn.index < end]
-            branch, start = self._left.get(branch, (-1, 0))
-            end = min(end, start)
-        return found
-
-    def _forget(self, standing: set[int]) -> None:
-        """Let go of the oldest turns where too many are kept, first of those that do not stand."""
-        kept = sum(map(len, self._own.values()))
-        others = self._own.keys() - {self.branch}
-        for branch in sorted(others, key=lambda one: (one in standing, one)):
-            if kept > BRANCHES_KEPT * TURNS_KEPT or not self._own[branch]:
-                kept -= len(self._own.pop(branch))
+        self.branch.turns += ended
+        stood = set(map(id, self.branch.standing(LAST)))
+        standing = place.branch.standing(place.turn)
+        self.branch = _Branch(place.branch, place.turn)
+        self._branches.append(self.branch)
+        while sum(len(branch.turns) for branch in self._branches) > MOST_KEPT:
+            self._branches.popleft().turns = []
+        return [turn for turn in standing if id(turn) not in stood]
 
 
 # Formats with a record on each line.

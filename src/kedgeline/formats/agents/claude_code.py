@@ -565,7 +565,7 @@ class _Session(SessionReader):
         if chain > self._chain:
             if now:
                 self.facts(start=entry.timestamp)
-        elif place and (place.turn < now or place.branch != self.branch):
+        elif place and (place.turn < now or place.branch is not self.branch):
             self.go_back(entry.parentUuid)
         self._chain = chain
 
