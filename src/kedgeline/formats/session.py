@@ -53,7 +53,7 @@ class _Branch:
         branch: _Branch | None = self
         while branch is not None:
             found[:0] = [turn for turn in branch.turns if turn.index < end]
-            branch, end = branch.before, min(end, branch.start)
+            end, branch = min(end, branch.start), branch.before
         return found
 
 

@@ -8,17 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kedgeline.formats import pieces
 from kedgeline.formats.log import Line
-from kedgeline.formats.pieces import exit_code_in, media_of, text_and_media, usage_in
-from kedgeline.formats.providers.messages import (
-    ListReader,
-    Outputs,
-    blocks_in,
-    body_of,
-    sampled,
-    types_in,
-    unread_of,
-)
+from kedgeline.formats.providers.messages import ListReader, Outputs
 from kedgeline.formats.providers.repair import Layout, alternating, laid_out, text_of_head
 from kedgeline.formats.providers.shape import (
     Ids,
@@ -26,22 +18,14 @@ from kedgeline.formats.providers.shape import (
     ProviderShape,
     Read,
     SaidMessage,
+    Sample,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, string
-from kedgeline.formats.registry import FileHead, Unread, Written
+from kedgeline.formats.registry import Written
 from kedgeline.formats.turns import Piece
-from kedgeline.model import (
-    Media,
-    Opaque,
-    Role,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Transcript,
-    Wire,
-)
+from kedgeline.model import Media, Opaque, Role, Thinking, ToolCall, ToolResult, Transcript, Wire
 
 OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
 """Block types no other provider has."""
@@ -62,27 +46,19 @@ class Anthropic(ProviderShape):
         "tool_search_tool_result",
     )
 
-    def sniff(self, head: FileHead) -> int:
-        messages = sampled(head, self.keys)
-        if not messages or any(message.get("role") not in self.roles for message in messages):
-            return 0
-        blocks = blocks_in(messages)
-        types = types_in(blocks)
-        if types & OWN_BLOCKS or any("source" in block for block in blocks):
+    def sure(self, seen: Sample) -> int:
+        if seen.types & OWN_BLOCKS or any("source" in block for block in seen.blocks):
             return 3
-        if {"system", "max_tokens"} <= body_of(head).keys():
+        if {"system", "max_tokens"} <= seen.body.keys():
             return 3
-        return 2 if types == {"text"} or "system" in body_of(head) else 0
-
-    def unread(self, message: Record) -> Unread | None:
-        return unread_of(message, self.roles, ("content",))
+        return 2 if seen.types == {"text"} or "system" in seen.body else 0
 
     def begin(self, reader: ListReader, body: Record) -> Record:
         system = body.get("system")
         if isinstance(system, (str, list)):
-            pieces = self.blocks_of("system", system, reader.calls)
+            said = self.blocks_of("system", system, reader.calls)
             wire = {"provider": self.name, **self.shape_of(system)}
-            reader.assembler.system(Line(0), pieces, wire=wire)
+            reader.assembler.system(Line(0), said, wire=wire)
         return {name: value for name, value in body.items() if name != "system"}
 
     def about(self, message: Record) -> dict[str, Any]:
@@ -90,7 +66,7 @@ class Anthropic(ProviderShape):
         return {
             "message_id": string(message.get("id")),
             "model": string(message.get("model")),
-            "usage": usage_in(message.get("usage"), "input_tokens", "output_tokens", *cache),
+            "usage": pieces.usage_in(message.get("usage"), "input_tokens", "output_tokens", *cache),
         }
 
     def read_block(self, role: str, block: Record, ids: Ids) -> Read | None:
@@ -155,16 +131,11 @@ FORMAT = Anthropic()
 
 
 def _result(block: Record) -> ToolResult:
-    output, media = text_and_media(block.get("content"))
+    output, media = pieces.text_and_media(block.get("content"))
     failed = block.get("is_error") is True
-    return ToolResult(
-        call_id=string(block.get("tool_use_id")),
-        success=not failed,
-        output=output,
-        error=output if failed else None,
-        exit_code=exit_code_in(output) if failed else None,
-        media=media,
-    )
+    code = pieces.exit_code_in(output) if failed else None
+    call = block.get("tool_use_id")
+    return pieces.result(call, output, failed=failed, exit_code=code, media=media)
 
 
 def _plain_result(result: ToolResult) -> Record:
@@ -177,7 +148,7 @@ def _plain_result(result: ToolResult) -> Record:
 
 
 def _media(block: Record) -> Media | None:
-    media = media_of(block)
+    media = pieces.media_of(block)
     if media is not None and mapping(block.get("source")).get("type") == "text":
         return replace(media, data=base64.b64encode(media.data.encode()).decode())
     return media

@@ -13,16 +13,10 @@ from kedgeline.formats.pieces import (
     as_notes,
     cuts,
     plain_words,
+    result,
     said_around,
 )
-from kedgeline.formats.providers.messages import (
-    ListReader,
-    Outputs,
-    blocks_in,
-    body_of,
-    sampled,
-    unread_of,
-)
+from kedgeline.formats.providers.messages import ListReader, Outputs
 from kedgeline.formats.providers.repair import alternating, laid_out, text_of_head
 from kedgeline.formats.providers.shape import (
     Ids,
@@ -30,13 +24,14 @@ from kedgeline.formats.providers.shape import (
     ProviderShape,
     Read,
     SaidMessage,
+    Sample,
     id_of,
     named_results,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import FileHead, Unread, Written
+from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 
@@ -63,6 +58,7 @@ class Gemini(ProviderShape):
         *("executableCode", "executable_code"),
         *("codeExecutionResult", "code_execution_result"),
     )
+    said = ("parts",)
     names = Names(r"[^a-zA-Z0-9_.-]", longest=64, first=r"[a-zA-Z_]")
     outputs = Outputs(
         "parts",
@@ -72,21 +68,18 @@ class Gemini(ProviderShape):
         lambda text: {"output": text},
     )
 
-    def sniff(self, head: FileHead) -> int:
-        contents = sampled(head, self.keys)
-        if not contents or any("parts" not in content for content in contents):
-            return 0
-        if any(content.get("role") in ("assistant", "agent") for content in contents):
-            return 0
-        parts = blocks_in(contents, "parts")
+    def knows(self, message: Record) -> bool:
+        return "parts" in message and message.get("role") not in ("assistant", "agent")
+
+    def sure(self, seen: Sample) -> int:
+        parts = seen.blocks
         if not parts or any("type" in p or "kind" in p or not p.keys() & OWN_PARTS for p in parts):
             return 0
-        spoken = any(content.get("role") == "model" for content in contents)
-        return 3 if spoken or "contents" in body_of(head) else 2
+        spoken = any(content.get("role") == "model" for content in seen.messages)
+        return 3 if spoken or "contents" in seen.body else 2
 
-    def unread(self, content: Record) -> Unread | None:
-        # A content without a role is the user's.
-        return unread_of({"role": "user", **content}, self.roles, ("parts",))
+    def unread(self, message: Record) -> Unread | None:
+        return super().unread({"role": "user", **message})  # where none is named, it is the user's
 
     def takes(self, role: Role, piece: Piece) -> bool:
         return not isinstance(piece, Media) or _plain_media(piece) is not None
@@ -143,8 +136,8 @@ class Gemini(ProviderShape):
         if isinstance(answer := part.get("functionResponse"), dict) and role == "user":
             tool, call_id = string(answer.get("name")), string(answer.get("id"))
             made = {} if call_id else {"made_id": True}
-            result = _result(answer, ids.answered(tool, call_id))
-            return (result,), {**marks, "name": tool, **made}
+            given = _result(answer, ids.answered(tool, call_id))
+            return (given,), {**marks, "name": tool, **made}
         if isinstance(text := part.get("text"), str):
             if not part.get("thought"):
                 return self.read_text(role, text)[0], marks
@@ -240,13 +233,8 @@ def _result(answer: Record, call_id: str) -> ToolResult:
     error = mapping(response).get("error")
     output = plain_words(error) if error is not None else _output(response)
     inside = (_media(_renamed(part, CAMEL)) for part in mappings(answer.get("parts")))
-    return ToolResult(
-        call_id=call_id,
-        success=error is None,
-        output=output,
-        error=None if error is None else output,
-        media=tuple(media for media in inside if media is not None),
-    )
+    media = [found for found in inside if found is not None]
+    return result(call_id, output, failed=error is not None, media=media)
 
 
 def _output(response: Any) -> str:

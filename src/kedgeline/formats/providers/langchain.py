@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from kedgeline.formats import pieces as made
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import (
-    as_notes,
-    media_of,
-    parsed_arguments,
-    said_by_user,
-    text_and_media,
-    usage_in,
-)
-from kedgeline.formats.providers.messages import (
-    CALL_BLOCKS,
-    Outputs,
-    sampled,
-    unread_framework,
-    unread_of,
-)
+from kedgeline.formats.pieces import as_notes, media_of, said_by_user
+from kedgeline.formats.providers.messages import CALL_BLOCKS, Outputs, unread_framework, unread_of
 from kedgeline.formats.providers.repair import laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
@@ -28,12 +16,14 @@ from kedgeline.formats.providers.shape import (
     KnownIds,
     ProviderShape,
     Reader,
+    Sample,
     same_pieces,
     text_in,
     text_of_result,
+    with_wire,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import FileHead, Unread, Written
+from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -80,11 +70,11 @@ class LangChain(ProviderShape):
     names = OPENAI_NAMES
     outputs = Outputs("", ("tool",), "tool_call_id", "content")
 
-    def sniff(self, head: FileHead) -> int:
-        messages = sampled(head, self.keys)
-        if not messages or any(_content(message) is None for message in messages):
-            return 0
-        return 3 if any("role" not in message or "type" in message for message in messages) else 0
+    def knows(self, message: Record) -> bool:
+        return _content(message) is not None
+
+    def sure(self, seen: Sample) -> int:
+        return 3 if any("role" not in m or "type" in m for m in seen.messages) else 0
 
     def unread(self, message: Record) -> Unread | None:
         content = _content(message)
@@ -122,7 +112,7 @@ class LangChain(ProviderShape):
         return {
             "message_id": string(data.get("id")),
             "model": string(about.get("model_name")) or string(about.get("model")),
-            "usage": usage_in(counts, "input_tokens", "output_tokens", *cache, within=True),
+            "usage": made.usage_in(counts, "input_tokens", "output_tokens", *cache, within=True),
         }
 
     def write_block(self, role: Role, piece: Piece) -> Record | None:
@@ -191,7 +181,7 @@ class _Reader(Reader):
             self.log.ignored[f"message/{message.get('type')}"] += 1
             return
         if mapping(content.data.get("additional_kwargs")).get("lc_source") == "summarization":
-            summary = text_and_media(content.data.get("content"))[0]
+            summary = made.plain_words(content.data.get("content"))
             self.assembler.compacted(line, by=PROVIDER, summary=summary)
         super().take(line, message)
 
@@ -250,22 +240,17 @@ def _calls(data: Record, extra: Record, ids: Ids) -> Iterator[ToolCall]:
 
 def _call(named: Record, arguments: Any, call_id: Any, ids: Ids) -> ToolCall:
     tool, given = string(named.get("name")), string(call_id)
-    wire = None if given else {"provider": PROVIDER, "made_id": True}
-    parameters = parsed_arguments(arguments)
-    return ToolCall(id=ids.called(tool, given), tool=tool, parameters=parameters, wire=wire)
+    return with_wire(made.call(ids.called(tool, given), tool, arguments), _made(given))
 
 
 def _result(data: Record, ids: Ids) -> ToolResult:
-    output, media = text_and_media(data.get("content"))
     failed, given = data.get("status") == "error", string(data.get("tool_call_id"))
-    return ToolResult(
-        call_id=ids.answered(string(data.get("name")), given),
-        success=not failed,
-        output=output,
-        error=output if failed else None,
-        media=media,
-        wire=None if given else {"provider": PROVIDER, "made_id": True},
-    )
+    call = ids.answered(string(data.get("name")), given)
+    return with_wire(made.result(call, data.get("content"), failed=failed), _made(given))
+
+
+def _made(given: str) -> Wire | None:
+    return None if given else {"provider": PROVIDER, "made_id": True}
 
 
 def _pieces(role: str, content: Any) -> list[Piece]:

@@ -165,11 +165,11 @@ def _documented(value: Any, log: Log, keys: Sequence[str]) -> Iterator[Conversat
             yield Conversation(number, body, _items(listed, log, place))
 
 
-def sampled(head: FileHead, keys: Sequence[str] = KEYS) -> tuple[Record, ...]:
+def sampled(head: FileHead, keys: Sequence[str], also: Collection[str] = ()) -> tuple[Record, ...]:
     """Messages from the beginning of a file; none where it is a document of another format, or of
     a framework whose calls would not be seen."""
     messages = first_messages(head, keys)
-    return () if any(map(unread_framework, messages)) else messages
+    return () if any(unread_framework(message, also) for message in messages) else messages
 
 
 def foreign_in(head: FileHead) -> str:
@@ -400,12 +400,8 @@ class PlainConversation:
     name = "plain"
 
     def sniff(self, head: FileHead) -> int:
-        messages = sampled(head, PLAIN_KEYS)
-        if not all(
-            _plain_is_message(one) and not unread_framework(one, CALL_BLOCKS) for one in messages
-        ):
-            return 0
-        return 1 if any(_said(message) for message in messages) else 0
+        messages = sampled(head, PLAIN_KEYS, CALL_BLOCKS)
+        return 1 if all(map(_plain_is_message, messages)) and any(map(_said, messages)) else 0
 
     def unread(self, message: Record) -> Unread | None:
         said = {**message, "role": _role(message).lower()}

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from kedgeline.formats.pieces import as_json, as_notes, media_of, parsed_arguments, text_and_media
-from kedgeline.formats.providers.messages import (
-    CALL_BLOCKS,
-    Outputs,
-    blocks_in,
-    body_of,
-    sampled,
-    types_in,
-    unread_framework,
-    unread_of,
-)
+from kedgeline.formats.pieces import as_json, as_notes, media_of, parsed_arguments, result
+from kedgeline.formats.providers.messages import CALL_BLOCKS, Outputs
 from kedgeline.formats.providers.repair import laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
@@ -24,12 +15,13 @@ from kedgeline.formats.providers.shape import (
     ProviderShape,
     Read,
     SaidMessage,
+    Sample,
     shaped,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import FileHead, Unread, Written
+from kedgeline.formats.registry import Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 
@@ -46,27 +38,18 @@ OWN_PARTS = {"image_url", "input_audio", "file", "refusal"}
 class OpenAIChat(ProviderShape):
     name = "openai-chat"
     roles = ("system", "developer", "user", "assistant", *RESULTS)
+    said, foreign = (*SAID, *REASONING), CALL_BLOCKS
     system_inside = True
     results_role: ClassVar[Role] = "tool"
     names = OPENAI_NAMES
     outputs = Outputs("", RESULTS, "tool_call_id", "content")
 
-    def sniff(self, head: FileHead) -> int:
-        messages = sampled(head, self.keys)
-        if not messages or any(message.get("role") not in self.roles for message in messages):
-            return 0
-        if any(unread_framework(message, CALL_BLOCKS) for message in messages):
-            return 0
-        if any(m.keys() & OWN_FIELDS or m.get("role") in OWN_ROLES for m in messages):
+    def sure(self, seen: Sample) -> int:
+        own = any(m.keys() & OWN_FIELDS or m.get("role") in OWN_ROLES for m in seen.messages)
+        if own or seen.types & OWN_PARTS:
             return 3
-        types = types_in(blocks_in(messages))
-        if types & OWN_PARTS:
-            return 3
-        spoken = all("content" in message for message in messages)
-        return 2 if spoken and not types and {"model", "messages"} <= body_of(head).keys() else 0
-
-    def unread(self, message: Record) -> Unread | None:
-        return unread_of(message, self.roles, (*SAID, *REASONING), CALL_BLOCKS)
+        spoken = all("content" in message for message in seen.messages)
+        return 2 if spoken and not seen.types and {"model", "messages"} <= seen.body.keys() else 0
 
     def takes(self, role: Role, piece: Piece) -> bool:
         if not isinstance(piece, Media):
@@ -119,12 +102,11 @@ class OpenAIChat(ProviderShape):
         """The result in a message of the role `tool`, or `function` of old."""
         tool = string(message.get("name")) or string(message.get("tool_name"))
         call_id = string(message.get("tool_call_id"))
-        output, media = text_and_media(message.get("content"))
-        result = ToolResult(call_id=ids.answered(tool, call_id), output=output, media=media)
+        given = result(ids.answered(tool, call_id), message.get("content"))
         marks: Wire = {} if call_id else {"made_id": True}
         if message.get("role") == "function":
             marks = {"field": "function_call", "name": string(message.get("name"))}
-        return self.sealed_one("tool", message, result, **marks)
+        return self.sealed_one("tool", message, given, **marks)
 
     def write_block(self, role: Role, piece: Piece) -> Record | None:
         wire = self.own(piece)
@@ -188,7 +170,7 @@ class OpenAIChat(ProviderShape):
 
     def _messages(self, said: SaidMessage, as_read: bool) -> Iterator[Record]:
         results = [piece for piece in said.pieces if isinstance(piece, ToolResult)]
-        yield from (self.written_one("tool", result) for result in results)
+        yield from (self.written_one("tool", one) for one in results)
         if not results:
             message = self.message_of(said.role, said.pieces, said.wire)
             if as_read or any(message.get(key) for key in SAID):

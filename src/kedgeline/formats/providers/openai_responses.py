@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
+from kedgeline.formats import pieces as made
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import (
-    as_json,
-    media_from_url,
-    media_of,
-    parsed_arguments,
-    text_and_media,
-    usage_in,
-)
-from kedgeline.formats.providers.messages import (
-    FOREIGN_CALLS,
-    Outputs,
-    blocks_in,
-    body_of,
-    sampled,
-    types_in,
-    unread_of,
-)
+from kedgeline.formats.pieces import as_json, media_of
+from kedgeline.formats.providers.messages import FOREIGN_CALLS, Outputs, blocks_in, types_in
 from kedgeline.formats.providers.repair import laid_out, text_of_head
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
@@ -32,12 +18,13 @@ from kedgeline.formats.providers.shape import (
     Read,
     Reader,
     SaidMessage,
+    Sample,
     shaped,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, string
-from kedgeline.formats.registry import FileHead, Unread, Written
+from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -95,20 +82,22 @@ class OpenAIResponses(ProviderShape):
     names = OPENAI_NAMES
     outputs = Outputs("", tuple(OUTPUTS), "call_id", "output")
 
-    def sniff(self, head: FileHead) -> int:
-        items = sampled(head, self.keys)
-        if not items or any(item.keys() & OTHER_RECORDS for item in items):
-            return 0
-        if types_in(items) & OWN_ITEMS:
+    def knows(self, message: Record) -> bool:
+        return not message.keys() & OTHER_RECORDS
+
+    def sure(self, seen: Sample) -> int:
+        if types_in(seen.messages) & OWN_ITEMS:
             return 3
-        messages = [item for item in items if _is_message(item) and item.get("role") in self.roles]
-        if types_in(blocks_in(messages)) & {"input_text", "output_text"}:
+        said = [
+            item for item in seen.messages if _is_message(item) and item.get("role") in self.roles
+        ]
+        if types_in(blocks_in(said)) & {"input_text", "output_text"}:
             return 3
-        return 3 if messages and isinstance(body_of(head).get("input"), (str, list)) else 0
+        return 3 if said and isinstance(seen.body.get("input"), (str, list)) else 0
 
     def unread(self, item: Record) -> Unread | None:
         if _is_message(item):
-            return unread_of(item, self.roles, ("content",))
+            return super().unread(item)
         kind = string(item.get("type"))
         own = kind in OWN_ITEMS or (kind.endswith(LATER_ITEMS) and kind not in FOREIGN_CALLS)
         if own and not item.keys() & {*OTHER_RECORDS, "data"}:
@@ -204,7 +193,7 @@ class _ItemReader(Reader):
         counts = mapping(body.get("usage"))
         counts = {**counts, **mapping(counts.get("input_tokens_details"))}
         names = ("input_tokens", "output_tokens", "cached_tokens")
-        self._usage = usage_in(counts, *names, within=True)
+        self._usage = made.usage_in(counts, *names, within=True)
         prompt = body.get("instructions")
         if not isinstance(prompt, str):
             return body
@@ -281,7 +270,7 @@ def _call(item: Record) -> ToolCall:
     kind = string(item.get("type"))
     place = item.get(CALLS[kind])
     if kind == "function_call":
-        parameters = parsed_arguments(place)
+        parameters = made.parsed_arguments(place)
     elif kind == "custom_tool_call":
         parameters = {"input": place}
     else:
@@ -313,36 +302,24 @@ def _result(item: Record, call: ToolCall | None) -> ToolResult:
     if kind == "shell_call":
         return _shell_result(call_id, mappings(output))
     if kind == "computer_call":
-        screen = media_from_url(string(mapping(output).get("image_url")), "image")
-        return ToolResult(call_id=call_id, media=(screen,) if screen.url or screen.data else ())
-    text, media = text_and_media(output)
+        screen = made.media_from_url(string(mapping(output).get("image_url")), "image")
+        return made.result(call_id, "", media=[screen] if screen.url or screen.data else ())
     if kind != "apply_patch_call":
-        return ToolResult(call_id=call_id, output=text, media=media)
-    text, success = string(output), item.get("status") != "failed"
-    return ToolResult(
-        call_id=call_id,
-        success=success,
-        output=text,
-        error=None if success else text,
-        change=_operation(call.parameters)[1] if call and success else "",
-    )
+        return made.result(call_id, output)
+    text, failed = string(output), item.get("status") == "failed"
+    change = _operation(call.parameters)[1] if call else ""
+    return made.result(call_id, text, failed=failed, change=change)
 
 
 def _shell_result(call_id: str, runs: list[Record]) -> ToolResult:
     texts = (string(run.get(stream)) for run in runs for stream in ("stdout", "stderr"))
-    output = "\n".join(text for text in texts if text)
     outcomes = [mapping(run.get("outcome")) for run in runs]
     codes = [maybe_whole(outcome.get("exit_code")) for outcome in outcomes]
-    code = next((code for code in codes if code), codes[-1] if codes else None)
-    timed_out = any(outcome.get("type") == "timeout" for outcome in outcomes)
-    success = not timed_out and not code
-    return ToolResult(
-        call_id=call_id,
-        success=success,
-        output=output,
-        error=None if success else output,
-        exit_code=code,
-        interrupted=timed_out,
+    return made.result(
+        call_id,
+        "\n".join(filter(None, texts)),
+        exit_code=next(filter(None, codes), codes[-1] if codes else None),
+        interrupted=any(outcome.get("type") == "timeout" for outcome in outcomes),
     )
 
 

@@ -6,28 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kedgeline.formats.pieces import (
-    Kind,
-    as_json,
-    parsed_arguments,
-    plain_words,
-    said_by_user,
-    usage_in,
-    utc_time,
-)
-from kedgeline.formats.providers.messages import Outputs, sampled
+from kedgeline.formats import pieces as made
+from kedgeline.formats.pieces import Kind, as_json, plain_words, said_by_user
+from kedgeline.formats.providers.messages import Outputs
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
     Ids,
     ProviderShape,
     Read,
+    Sample,
     named_results,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, string
-from kedgeline.formats.registry import FileHead, Unread, Written
+from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -56,9 +50,11 @@ class PydanticAI(ProviderShape):
     names = OPENAI_NAMES
     outputs = Outputs("parts", ("tool-return", "retry-prompt"), "tool_call_id", "content")
 
-    def sniff(self, head: FileHead) -> int:
-        messages = sampled(head, self.keys)
-        return 3 if messages and not any(map(self.unread, messages)) else 0
+    def knows(self, message: Record) -> bool:
+        return self.unread(message) is None
+
+    def sure(self, seen: Sample) -> int:
+        return 3
 
     def unread(self, message: Record) -> Unread | None:
         kind, parts = message.get("kind"), message.get("parts")
@@ -74,11 +70,11 @@ class PydanticAI(ProviderShape):
 
     def about(self, message: Record) -> dict[str, Any]:
         names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-        usage = usage_in(message.get("usage"), *names, within=True)
+        usage = made.usage_in(message.get("usage"), *names, within=True)
         return {
             "message_id": string(message.get("provider_response_id")),
             "model": string(message.get("model_name")),
-            "time": utc_time(message.get("timestamp")),
+            "time": made.utc_time(message.get("timestamp")),
             "usage": None if usage == Usage() else usage,  # where nothing was counted, all are 0
         }
 
@@ -139,9 +135,7 @@ def _pieces(kind: str, part: Record) -> tuple[Piece, ...]:
     if kind == "user-prompt":
         return _prompt(content)
     if kind == "tool-call":
-        arguments = parsed_arguments(part.get("args"))
-        tool, call_id = string(part.get("tool_name")), string(part.get("tool_call_id"))
-        return (ToolCall(id=call_id, tool=tool, parameters=arguments),)
+        return (made.call(part.get("tool_call_id"), part.get("tool_name"), part.get("args")),)
     if kind == "tool-return" or (kind == "retry-prompt" and part.get("tool_name")):
         return (_result(kind, part),)
     if kind in ("retry-prompt", "retry-feedback"):
@@ -175,12 +169,10 @@ def _result(kind: str, part: Record) -> ToolResult:
     words = [one for one in several if _media(one) is None]
     output = plain_words(words if isinstance(content, list) or not words else words[0])
     outcome = string(part.get("outcome")) or "success"
-    failed = kind == "retry-prompt" or outcome in ("failed", "retried")
-    return ToolResult(
-        call_id=string(part.get("tool_call_id")),
-        success=not failed and outcome == "success",
-        output=output,
-        error=output if failed else None,
+    return made.result(
+        part.get("tool_call_id"),
+        output,
+        failed=kind == "retry-prompt" or outcome in ("failed", "retried"),
         refused=outcome == "denied",
         interrupted=outcome == "interrupted",
         media=media,

@@ -33,8 +33,18 @@ from msgspec.structs import replace
 
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_notes, said_by_user
-from kedgeline.formats.providers.messages import ListReader, turns_in
+from kedgeline.formats.providers.messages import (
+    ListReader,
+    Outputs,
+    blocks_in,
+    body_of,
+    sampled,
+    turns_in,
+    types_in,
+    unread_of,
+)
 from kedgeline.formats.records import Lines, Record, string
+from kedgeline.formats.registry import FileHead, Unread
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, Opaque, Role, Text, ToolCall, ToolResult, Turn, Wire
 
@@ -94,6 +104,17 @@ class KnownIds:
     answered = called
 
 
+class Sample(NamedTuple):
+    """What stands at the beginning of a file, all of it messages of a provider's roles."""
+
+    messages: Sequence[Record]
+    blocks: list[Record]
+    types: set[str]
+    """Of the blocks."""
+    body: Record
+    """The request around the messages."""
+
+
 P = TypeVar("P", bound=Piece)
 Read = tuple[Sequence[Piece], Wire]
 """What a block reads as, and marks that are needed to write it again."""
@@ -116,10 +137,33 @@ class ProviderShape:
     """Formats whose thinking carries this provider's signature."""
     system_inside: ClassVar[bool] = False
     """Whether system messages may stand between the others."""
+    said: ClassVar[Collection[str]] = ("content",)
+    """Fields of which a message must have one to say anything."""
+    foreign: ClassVar[Collection[str]] = ()
+    """Types of blocks that only other providers read, and that must not pass for no words."""
+    outputs: ClassVar[Outputs]
     results_role: ClassVar[Role] = "user"
     """Whose messages give results."""
     names: ClassVar[Names] = ANY
     ids: ClassVar[Names] = ANY
+
+    def sniff(self, head: FileHead) -> int:
+        messages = sampled(head, self.keys, self.foreign)
+        if not messages or not all(map(self.knows, messages)):
+            return 0
+        blocks = blocks_in(messages, self.field)
+        return self.sure(Sample(messages, blocks, types_in(blocks), body_of(head)))
+
+    def knows(self, message: Record) -> bool:
+        """Whether it is a message of this provider, or could be."""
+        return message.get("role") in self.roles
+
+    def sure(self, seen: Sample) -> int:
+        """How sure messages make us that are all known."""
+        raise NotImplementedError
+
+    def unread(self, message: Record) -> Unread | None:
+        return unread_of(message, self.roles, self.said, self.foreign)
 
     def read_block(self, role: str, block: Record, ids: Ids) -> Read | None:
         """What a block says; None when it is only handed through."""
