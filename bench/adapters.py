@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.corpus import Watch
+from bench.tables import Table
 from kedgeline.model import Value
 
 TURNS = (10, 100, 1_000)
@@ -24,110 +25,85 @@ HEADER = (
 )
 
 
-class Adapter(Value, frozen=True):
+class Adapter(NamedTuple):
     framework: str
     line: str
+    """What is added to the user's program."""
     history: str
+    """What becomes of the framework's own."""
     test: str
     """The file of its tests, whose runs are the loop."""
 
 
+PERSISTENT = "whole; `persistent=True`: compacted"
+CALLERS = "the caller's list stays whole"
 ADAPTERS = (
     Adapter(
-        framework="LangChain 1.4",
-        line="`middleware=[KedgelineMiddleware()]`",
-        history="whole; `persistent=True`: compacted",
-        test="test_langchain.py",
+        "LangChain 1.4", "`middleware=[KedgelineMiddleware()]`", PERSISTENT, "test_langchain.py"
     ),
     Adapter(
-        framework="deepagents 0.7",
-        line="`middleware=[KedgelineMiddleware(replace_summarization=True)]`",
-        history="whole; `persistent=True`: compacted",
-        test="test_deepagents.py",
+        "deepagents 0.7",
+        "`middleware=[KedgelineMiddleware(replace_summarization=True)]`",
+        PERSISTENT,
+        "test_deepagents.py",
     ),
     Adapter(
-        framework="Pydantic AI 2.66",
-        line="`capabilities=[KedgelineCompaction()]`",
-        history="whole; `persistent=True`: compacted",
-        test="test_pydantic_ai.py",
+        "Pydantic AI 2.66",
+        "`capabilities=[KedgelineCompaction()]`",
+        PERSISTENT,
+        "test_pydantic_ai.py",
     ),
     Adapter(
-        framework="pydantic-ai-harness 0.62",
-        line="`TieredCompaction(tiers=[KedgelineTier()], target_fraction=0.7)`",
-        history="compacted",
-        test="test_harness.py",
+        "pydantic-ai-harness 0.62",
+        "`TieredCompaction(tiers=[KedgelineTier()], target_fraction=0.7)`",
+        "compacted",
+        "test_harness.py",
     ),
     Adapter(
-        framework="OpenAI Agents 0.24",
-        line="`RunConfig(call_model_input_filter=KedgelineFilter())`",
-        history="whole",
-        test="test_openai_agents.py",
+        "OpenAI Agents 0.24",
+        "`RunConfig(call_model_input_filter=KedgelineFilter())`",
+        "whole",
+        "test_openai_agents.py",
+    ),
+    Adapter("Google ADK 2.13", "`App(plugins=[KedgelinePlugin()])`", "whole", "test_google_adk.py"),
+    Adapter("openai 3, anthropic 2", "`client = wrap(OpenAI())`", CALLERS, "test_clients.py"),
+    Adapter(
+        "Strands 1.62",
+        "`conversation_manager=KedgelineConversationManager()`",
+        "the agent's list compacted, a session store whole",
+        "test_strands.py",
     ),
     Adapter(
-        framework="Google ADK 2.13",
-        line="`App(plugins=[KedgelinePlugin()])`",
-        history="whole",
-        test="test_google_adk.py",
+        "Agent Framework 1.23",
+        "`compaction_strategy=KedgelineStrategy(window=…)`",
+        "whole, with marks",
+        "test_agent_framework.py",
     ),
     Adapter(
-        framework="openai 3, anthropic 2",
-        line="`client = wrap(OpenAI())`",
-        history="the caller's list stays whole",
-        test="test_clients.py",
+        "LiteLLM 1.108", "`litellm.callbacks = [KedgelineLogger()]`", CALLERS, "test_litellm.py"
     ),
     Adapter(
-        framework="Strands 1.62",
-        line="`conversation_manager=KedgelineConversationManager()`",
-        history="the agent's list compacted, a session store whole",
-        test="test_strands.py",
+        "Haystack 3.4",
+        "`CompactionHook(KedgelineCompactor(), context_window=…)`",
+        "compacted",
+        "test_haystack.py",
     ),
     Adapter(
-        framework="Agent Framework 1.23",
-        line="`compaction_strategy=KedgelineStrategy(window=…)`",
-        history="whole, with marks",
-        test="test_agent_framework.py",
+        "CrewAI 1.15",
+        "`register_before_llm_call_hook(KedgelineHook())`",
+        "compacted; there is no other copy",
+        "test_crewai.py",
+    ),
+    Adapter("AG2 1.2", "`middleware=[kedgeline_middleware()]`", "whole", "test_ag2.py"),
+    Adapter("LlamaIndex 0.14", "`KedgelineFunctionAgent(…)`", "whole", "test_llama_index.py"),
+    Adapter(
+        "smolagents 1.26",
+        "`class Auditor(KedgelineMixin, ToolCallingAgent): ...`",
+        "whole",
+        "test_smolagents.py",
     ),
     Adapter(
-        framework="LiteLLM 1.108",
-        line="`litellm.callbacks = [KedgelineLogger()]`",
-        history="the caller's list stays whole",
-        test="test_litellm.py",
-    ),
-    Adapter(
-        framework="Haystack 3.4",
-        line="`CompactionHook(KedgelineCompactor(), context_window=…)`",
-        history="compacted",
-        test="test_haystack.py",
-    ),
-    Adapter(
-        framework="CrewAI 1.15",
-        line="`register_before_llm_call_hook(KedgelineHook())`",
-        history="compacted; there is no other copy",
-        test="test_crewai.py",
-    ),
-    Adapter(
-        framework="AG2 1.2",
-        line="`middleware=[kedgeline_middleware()]`",
-        history="whole",
-        test="test_ag2.py",
-    ),
-    Adapter(
-        framework="LlamaIndex 0.14",
-        line="`KedgelineFunctionAgent(…)`",
-        history="whole",
-        test="test_llama_index.py",
-    ),
-    Adapter(
-        framework="smolagents 1.26",
-        line="`class Auditor(KedgelineMixin, ToolCallingAgent): ...`",
-        history="whole",
-        test="test_smolagents.py",
-    ),
-    Adapter(
-        framework="AI SDK 7",
-        line="`prepareStep: kedgeline()`, with `kedgeline serve`",
-        history="whole",
-        test="test_ai_sdk.py",
+        "AI SDK 7", "`prepareStep: kedgeline()`, with `kedgeline serve`", "whole", "test_ai_sdk.py"
     ),
 )
 
@@ -197,8 +173,8 @@ def _breaks(loop: Loop) -> str:
     return f"{loop.breaks} of {loop.most}" if loop.most else f"{loop.breaks}"
 
 
-def rows(found: Adapters) -> list[tuple[str, ...]]:
-    return [
+def tables(found: Adapters) -> list[Table]:
+    rows = [
         (
             one.framework,
             one.line,
@@ -210,6 +186,7 @@ def rows(found: Adapters) -> list[tuple[str, ...]]:
         )
         for one in found.rows
     ]
+    return [Table("adapters", HEADER, rows)]
 
 
 def origin(found: Adapters) -> str:

@@ -20,7 +20,7 @@ from bench.corpus import (
     mean_of,
     write_session,
 )
-from bench.throughput import NOTHING, with_interval
+from bench.tables import NOTHING, Table, origin_line, with_interval
 from kedgeline.anchors import Finder
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import (
@@ -266,19 +266,21 @@ SQUEEZED = (
     "outputs masked",
     "violations",
 )
-LARGE = ("measure", "value")
 
 
-def found_rows(found: Compactions) -> list[tuple[str, ...]]:
-    """Anchors by kind of session; the last row is all of them."""
-    return [_compaction_report_found(one) for one in found.found]
+def tables(found: Compactions) -> list[Table]:
+    return [
+        Table("anchors", FOUND, map(_found_row, found.found)),
+        Table("reduction", SQUEEZED, map(_squeezed_row, found.squeezed)),
+        Table("plan", ("measure", "value"), _large_rows(found), ""),
+    ]
 
 
-def squeezed_rows(found: Compactions) -> list[tuple[str, ...]]:
-    return [_compaction_report_squeezed(one) for one in found.squeezed]
+def origin(found: Compactions) -> str:
+    return origin_line(found.origin)
 
 
-def large_rows(found: Compactions) -> list[tuple[str, str]]:
+def _large_rows(found: Compactions) -> list[tuple[str, str]]:
     size = f"one session of {found.plan_megabytes:,.0f} MB ({found.plan_turns:,} turns)"
     return [
         (f"`kedgeline plan` on {size}: seconds, start included", f"{found.plan_seconds:,.1f}"),
@@ -291,7 +293,7 @@ def large_rows(found: Compactions) -> list[tuple[str, str]]:
     ]
 
 
-def _compaction_report_found(one: Found) -> tuple[str, ...]:
+def _found_row(one: Found) -> tuple[str, ...]:
     rates = (one.per_100.get(name) for name in (*ANCHOR_TYPES, ALL))
     return (
         one.kind,
@@ -302,7 +304,7 @@ def _compaction_report_found(one: Found) -> tuple[str, ...]:
     )
 
 
-def _compaction_report_squeezed(one: Squeezed) -> tuple[str, ...]:
+def _squeezed_row(one: Squeezed) -> tuple[str, ...]:
     freed = one.reductions
     return (
         f"{one.window:,}",

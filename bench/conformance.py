@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from bench.corpus import Watch
+from bench.tables import Table
 from kedgeline.errors import MissingExtra
 from kedgeline.model import Value
 from kedgeline.pipeline.handoff import hand_on, summarize
@@ -153,7 +154,11 @@ def _rotated(make: Callable[[], Any], room: float, seeds: Sequence[int]) -> floa
     return sum(held) / len(held)
 
 
-def rows(found: Conformance) -> Iterator[tuple[str, ...]]:
+def tables(found: Conformance) -> list[Table]:
+    return [Table("conformance", HEADER, _rows(found))]
+
+
+def _rows(found: Conformance) -> Iterator[tuple[str, ...]]:
     for one in found.found:
         yield (
             f"{one.room:.0%}",

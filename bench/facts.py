@@ -36,7 +36,7 @@ from bench.corpus import (
     Watch,
     write_session,
 )
-from bench.throughput import NOTHING, with_interval
+from bench.tables import NOTHING, Table, origin_line, with_interval
 from kedgeline.errors import NotATranscript, SourceUnreadable
 from kedgeline.facts import Extraction, Setting, facts_of
 from kedgeline.model import ToolCall, ToolResult, Transcript, Turn, Value
@@ -400,6 +400,19 @@ MEASURED = {
 SPEED_GOAL = "≥ 60 MB/s"
 DIGITS = ".3f"
 """Of shares: some differ from one only there."""
+
+
+def tables(found: FactsMeasured) -> list[Table]:
+    best = origin_line(found.origin, intervals=False)
+    return [
+        Table("files", FILES, file_rows(found)),
+        Table("citations", citation_header(found), citation_rows(found)),
+        Table("facts", COST, cost_rows(found), best),
+    ]
+
+
+def origin(found: FactsMeasured) -> str:
+    return origin_line(found.origin)
 
 
 def file_rows(found: FactsMeasured) -> list[tuple[str, ...]]:

@@ -23,7 +23,7 @@ import msgspec
 from bench.corpus import Corpus, Mean, Origin, Session, Watch, mean_of
 from bench.questions import cases_in
 from bench.replay.names import HORIZON, SHARES, Cut, before
-from bench.throughput import origin_line, with_interval
+from bench.tables import Table, origin_line, with_interval
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import Called, Stated, Summary, Turn, Value
 from kedgeline.pipeline.handoff import summarize
@@ -352,13 +352,20 @@ SIGNALS = ("signal", "lines", "in use", "fitted", "over the folds")
 STORIES = ("tokens of the Story", "weights in use", "fitted on other sessions", "difference")
 
 
-def signal_rows(found: Fit) -> Iterator[tuple[str, ...]]:
+def tables(found: Fit) -> list[Table]:
+    return [
+        Table("fit", SIGNALS, _signal_rows(found), ""),
+        Table("fit-stories", STORIES, _story_rows(found)),
+    ]
+
+
+def _signal_rows(found: Fit) -> Iterator[tuple[str, ...]]:
     for one in found.weights:
         over = f"{one.low:.2f} to {one.high:.2f}"
         yield one.name, f"{one.lines:,}", f"{one.used:.2f}", f"{one.fitted:.2f}", over
 
 
-def story_rows(found: Fit) -> Iterator[tuple[str, ...]]:
+def _story_rows(found: Fit) -> Iterator[tuple[str, ...]]:
     for one in found.told:
         yield f"{one.room:,}", *map(with_interval, (one.in_use, one.fitted, one.gained))
 

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from bench.corpus import MEGABYTE, Watch, files_below, fingerprint
+from bench.tables import Table
 from kedgeline.batch.inputs import arrow_of
 from kedgeline.errors import KedgelineError
 from kedgeline.model import Value
@@ -29,7 +30,7 @@ EVERY = 0.2
 """Seconds between two looks at the processes of a run."""
 GROUP = 16
 """Rows of a row group: about ten megabytes."""
-FLEETS = (
+HEADER = (
     *("run", "inputs", "MB", "seconds", "of the processor", "inputs / s", "MB / s"),
     *("MB / s of the processor", "memory, MB", "rows"),
 )
@@ -181,18 +182,23 @@ def _processes(pid: int) -> Iterator[_Process]:
 
 def _hashed(out: Path) -> str:
     digest = hashlib.sha256()
-    for line in sorted(_rows(out)):
+    for line in sorted(_lines(out)):
         digest.update(line)
     return digest.hexdigest()[:12]
 
 
-def _rows(out: Path) -> Iterator[bytes]:
+def _lines(out: Path) -> Iterator[bytes]:
     for shard in (out / "shards").glob("*.jsonl"):
         with shard.open("rb") as file:
             yield from (hashlib.sha256(line).digest() for line in file)
 
 
-def rows(runs: Iterable[Run]) -> Iterator[tuple[str, ...]]:
+def tables(found: Fleets) -> list[Table]:
+    made = (("fleets", found.files), ("fleets-parquet", found.parquet))
+    return [Table(name, HEADER, _rows(runs)) for name, runs in made if runs]
+
+
+def _rows(runs: Iterable[Run]) -> Iterator[tuple[str, ...]]:
     for one in runs:
         yield (
             one.name,

@@ -16,6 +16,7 @@ from statistics import median
 
 from bench.corpus import MEGABYTE, Watch, write_session
 from bench.replaced import Row, rows_of
+from bench.tables import Table
 from kedgeline.model import Value
 
 SIZES = (1, 10, 100)
@@ -160,8 +161,8 @@ def _wait(place: Path) -> None:
 HEADER = ("session", "event", "first time", "usual", "95 of 100 within", "goal")
 
 
-def rows(found: Hooks) -> list[tuple[str, ...]]:
-    return [
+def tables(found: Hooks) -> list[Table]:
+    rows = [
         (
             f"{one.megabytes} MB",
             one.event,
@@ -172,6 +173,11 @@ def rows(found: Hooks) -> list[tuple[str, ...]]:
         )
         for one in found.told
     ]
+    return [Table("hook", HEADER, rows)]
+
+
+def origin(found: Hooks) -> str:
+    return f"kedgeline {found.version}; the interpreter alone takes {found.start:.0f} ms."
 
 
 def _goal(one: Told) -> str:

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, Literal, get_args
 
 from bench.corpus import Watch
+from bench.tables import Table
 from kedgeline.model import Compaction, Transcript, Value
 from kedgeline.planning import POLICY
 from kedgeline.session.following import SeenFile, Tail
@@ -293,7 +294,7 @@ STEP: dict[Shape, Callable[[int, int], list[Message]]] = {
 }
 
 
-LOOPS = (
+HEADER = (
     "window",
     "output",
     "requests",
@@ -308,7 +309,18 @@ LOOPS = (
 )
 
 
-def rows(found: Loops) -> Iterator[tuple[str, ...]]:
+def tables(found: Loops) -> list[Table]:
+    return [Table("loops", HEADER, _rows(found))]
+
+
+def origin(found: Loops) -> str:
+    return (
+        f"kedgeline {found.version}, invented sessions of {found.steps:,} steps each, in the "
+        "shapes of four providers, and as a session file that is followed."
+    )
+
+
+def _rows(found: Loops) -> Iterator[tuple[str, ...]]:
     """One for each kind of session, over all shapes and all ways to arrive."""
     kinds = dict.fromkeys((one.case.window, one.case.output, one.case.every) for one in found.loops)
     for kind in kinds:

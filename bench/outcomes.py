@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bench.corpus import Corpus, Mean, Watch, mean_of
 from bench.replay.names import EXACT, Cut, Finder, before, cuts_of, roots_of
 from bench.replay.needed import Standing, commands_of
-from bench.throughput import with_interval
+from bench.tables import with_interval
 from kedgeline.model import Transcript, Turn, Value
 
 HORIZON = 40

@@ -17,7 +17,7 @@ from bench.corpus import Corpus, Mean, Origin, Watch, mean_of
 from bench.fit import FOLDS, LEAST_AFTER, LEAST_TURNS, Row, fitted
 from bench.replay.names import EXACT, HORIZON, SHARES, Cut, Looked, Names, whole
 from bench.replay.needed import Session
-from bench.throughput import origin_line, with_interval
+from bench.tables import Table, origin_line, with_interval
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import ToolCall, Turn, Value
 from kedgeline.planning.masking import LEAST_SAVING, maskable
@@ -248,12 +248,19 @@ TOLD = ("told by", "AUC")
 WEIGHTS = ("signal", "weight")
 
 
-def told_rows(found: Outputs) -> Iterator[tuple[str, ...]]:
+def tables(found: Outputs) -> list[Table]:
+    return [
+        Table("outputs-weights", WEIGHTS, _weight_rows(found), ""),
+        Table("outputs", TOLD, _told_rows(found)),
+    ]
+
+
+def _told_rows(found: Outputs) -> Iterator[tuple[str, ...]]:
     for one in found.told:
         yield one.by, with_interval(one.auc)
 
 
-def weight_rows(found: Outputs) -> Iterator[tuple[str, ...]]:
+def _weight_rows(found: Outputs) -> Iterator[tuple[str, ...]]:
     for name, weight in found.weights.items():
         yield name, f"{weight:.2f}"
 

@@ -1,20 +1,17 @@
-"""What the estimate of paying rests on: how long sessions go on, how fast they grow, what is read
-again after a compaction, and how much one leaves."""
+"""What the estimate of paying rests on: how long sessions go on, how fast they grow, and what is
+read again after a compaction."""
 
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.corpus import Corpus, Mean, Origin, Watch, mean_of
-from bench.throughput import with_interval
+from bench.tables import Table, origin_line, with_interval
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import Transcript, Turn, Value
-from kedgeline.pipeline.compact import compact
-from kedgeline.pipeline.job import budget_for
 from kedgeline.planning.policy import remaining_after
 from kedgeline.tokens import EXACT
 
@@ -28,8 +25,6 @@ LEAST_AFTER = 5
 """Turns on both sides of a compaction that is counted: fewer show nothing."""
 LEAST_TURNS = 20
 """Of a session whose growth is counted: shorter ones are mostly their first request."""
-WINDOWS = (32_000, 100_000, 200_000)
-"""Tokens of the windows that sessions are compacted for, to see how much is left."""
 
 
 class Remaining(Value, frozen=True):
@@ -61,24 +56,12 @@ class Again(Value, frozen=True):
     """Reads of such files, in the mean of the compactions."""
 
 
-class Left(Value, frozen=True):
-    """Tokens that compactions leave."""
-
-    window: int
-    sessions: int
-    estimated: int
-    median: float
-    share: Mean | None
-    """Of what was estimated."""
-
-
 class Paying(Value, frozen=True):
     origin: Origin
     remaining: tuple[Remaining, ...]
     growth: float
     """Tokens a turn adds: the median of the means of the sessions."""
     again: Again
-    left: tuple[Left, ...]
 
 
 class _Reads(NamedTuple):
@@ -90,13 +73,12 @@ class _Reads(NamedTuple):
     calls_before: int
 
 
-def measure(folder: Path, *, watch: Watch, windows: Sequence[int] = WINDOWS) -> Paying:
+def measure(folder: Path, *, watch: Watch) -> Paying:
     """Measure over every session below a folder."""
     corpus = Corpus(folder, watch=watch)
     lengths: list[tuple[str, int]] = []
     growth: list[float] = []
     reads: list[_Reads] = []
-    left: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
     for session in corpus:
         transcript = session.transcript
         turns = transcript.turns
@@ -104,8 +86,6 @@ def measure(folder: Path, *, watch: Watch, windows: Sequence[int] = WINDOWS) -> 
         if len(turns) >= LEAST_TURNS:
             growth.append(sum(turn.tokens for turn in turns) / len(turns))
         reads.extend(_reads(session.key, transcript))
-        for window, estimated, found in _left(transcript, windows):
-            left[window].append((session.key, estimated, found))
     if not lengths:
         raise SourceUnreadable(str(folder), "no sessions there")
     return Paying(
@@ -113,7 +93,6 @@ def measure(folder: Path, *, watch: Watch, windows: Sequence[int] = WINDOWS) -> 
         remaining=tuple(_remaining(lengths)),
         growth=statistics.median(growth) if growth else 0.0,
         again=_again(reads),
-        left=tuple(_of_window(window, left[window]) for window in windows if left[window]),
     )
 
 
@@ -176,33 +155,22 @@ def _again(reads: Sequence[_Reads]) -> Again:
     )
 
 
-def _left(transcript: Transcript, windows: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Of the windows a session does not fit: the estimate, and what a compaction leaves."""
-    tokens = sum(turn.tokens for turn in transcript.turns)
-    for window in windows:
-        budget = budget_for(transcript, window)
-        if tokens > budget.usable:
-            made = compact(transcript, budget)
-            overhead = made.tokens_before - tokens
-            yield window, budget.target, made.tokens_after - overhead
-
-
-def _of_window(window: int, rows: Sequence[tuple[str, int, int]]) -> Left:
-    return Left(
-        window=window,
-        sessions=len(rows),
-        estimated=round(statistics.median(estimated for _, estimated, _ in rows)),
-        median=statistics.median(found for _, _, found in rows),
-        share=mean_of((session, found / estimated, 1) for session, estimated, found in rows),
-    )
-
-
 TURNS = ("after turn", "sessions that go on", "a quarter ends within", "median", "mean", "taken")
 AGAIN = ("measure", "value")
-LEFT = ("window", "sessions that do not fit", "estimated", "median", "of what was estimated")
 
 
-def turn_rows(found: Paying) -> list[tuple[str, ...]]:
+def tables(found: Paying) -> list[Table]:
+    return [
+        Table("paying-turns", TURNS, _turn_rows(found)),
+        Table("paying-again", AGAIN, _again_rows(found)),
+    ]
+
+
+def origin(found: Paying) -> str:
+    return origin_line(found.origin)
+
+
+def _turn_rows(found: Paying) -> list[tuple[str, ...]]:
     return [
         (
             f"{one.after:,}",
@@ -216,7 +184,7 @@ def turn_rows(found: Paying) -> list[tuple[str, ...]]:
     ]
 
 
-def again_rows(found: Paying) -> list[tuple[str, str]]:
+def _again_rows(found: Paying) -> list[tuple[str, str]]:
     again = found.again
     return [
         ("compactions of another system", f"{again.compactions:,}"),
@@ -231,17 +199,4 @@ def again_rows(found: Paying) -> list[tuple[str, str]]:
             f"{again.calls_after:.1f} and {again.calls_before:.1f}",
         ),
         ("tokens a turn adds, median of the sessions", f"{found.growth:,.0f}"),
-    ]
-
-
-def left_rows(found: Paying) -> list[tuple[str, ...]]:
-    return [
-        (
-            f"{one.window:,}",
-            f"{one.sessions:,}",
-            f"{one.estimated:,}",
-            f"{one.median:,.0f}",
-            with_interval(one.share, ".0%"),
-        )
-        for one in found.left
     ]

@@ -55,6 +55,15 @@ def drawn(picture: Picture) -> str:
     return f"{opening}{mark}<desc>{escape(picture.description)}</desc>{rest}\n"
 
 
+def write_drawn(pictures: Iterable[Picture], folder: Path) -> MissingExtra | None:
+    """Draw pictures into a folder; or what to install, where nothing can draw."""
+    try:
+        write_pictures(pictures, folder)
+    except MissingExtra as error:
+        return error
+    return None
+
+
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
     """Draw all of them, and only then write: a folder never holds half of them."""
     made = [(folder / picture.file, drawn(picture)) for picture in pictures]

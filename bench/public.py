@@ -16,10 +16,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from bench import conformance, questions, recall
+from bench import conformance, outcomes, questions, recall
 from bench.corpus import SEED, Mean, Watch, fingerprint, mean_of
-from bench.outcomes import Outcomes
-from bench.outcomes import measure as outcomes_of
 from bench.pictures import Picture
 from bench.plots.replay import SHARES, Dot, panels
 from bench.replay.measuring import OWN, UNLIMITED, Replay
@@ -27,7 +25,7 @@ from bench.replay.measuring import measure as replay_of
 from bench.replay.methods import RECORDED, Given, Latest, head_and_tail, last_turns, masking
 from bench.replay.methods import Method as Replayed
 from bench.replay.names import tail
-from bench.throughput import with_interval
+from bench.tables import Table, with_interval
 from kedgeline.errors import UserError
 from kedgeline.model import Transcript, Value
 from kedgeline.pipeline.handoff import hand_on, summarize
@@ -229,7 +227,7 @@ class Public(Value, frozen=True):
     """Ours, those of others, and the hosts' own summaries, which were not asked for."""
     replay: Replay
     recall: recall.Recall
-    outcomes: Outcomes
+    outcomes: outcomes.Outcomes
 
 
 def measure(
@@ -258,7 +256,7 @@ def measure(
             places=("boundary",),
             watch=watch,
         )
-        outcomes = outcomes_of(corpus, {one.name: one.of for one in fitted}, watch=watch)
+        after = outcomes.measure(corpus, {one.name: one.of for one in fitted}, watch=watch)
         told = [
             Told(
                 method=one.name,
@@ -280,7 +278,7 @@ def measure(
         told=(*told, host),
         replay=replayed,
         recall=recall.measure(folder, sizes=(), watch=watch),
-        outcomes=outcomes,
+        outcomes=after,
         minutes=(time.monotonic() - began) / 60,
     )
 
@@ -408,10 +406,24 @@ NEEDED = {
     "commands": ("commands run again", ".2f"),
     "request": ("last request", ".2f"),
     "files_f1": ("file and action, F1", ".2f"),
-    "task_tokens_staying": ("tokens per finished task", ",.0f"),
-    "task_ratio_staying": ("of no compaction", ".3f"),
+    "task_tokens": ("tokens per finished task", ",.0f"),
+    "task_ratio": ("of no compaction", ".3f"),
 }
 REPLAY = ("text", *(name for name, _ in NEEDED.values()))
+
+
+def tables(found: Public) -> list[Table]:
+    did = outcomes.rows(found.outcomes.measured, ".1f")
+    stood = outcomes.rows(found.outcomes.stood, ".2f")
+    return [
+        Table("public-methods", METHODS, method_rows(found), ""),
+        Table("public-questions", ANSWERED, question_rows(found), ""),
+        Table("public-surviving", SURVIVES, surviving_rows(found), ""),
+        Table("public-replay", REPLAY, replay_rows(found), ""),
+        Table("public-recall", recall.HEADER, list(recall.rows(found.recall))[:3], ""),
+        Table("public-did", outcomes.DID, did, ""),
+        Table("public-stood", outcomes.STOOD, stood),
+    ]
 
 
 def method_rows(found: Public) -> Iterator[tuple[str, ...]]:

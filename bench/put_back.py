@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from bench.corpus import Corpus, Origin, Watch
+from bench.tables import Table, origin_line
 from kedgeline.errors import SourceUnreadable
 from kedgeline.hosts import places
 from kedgeline.hosts.advice import exam
@@ -293,13 +294,15 @@ HEADER = (
     "lines its summary has too",
     "asked for its length: before → after",
 )
-NARROW = ("host", "cuts", "alone", "with", "critical", "lower", "tokens", "again", "longer")
-"""The same for a terminal."""
 GOALS = ("goal", "", "", "≥ 0.90", "→ 0", "0", "≤ 1,500", "", "")
 
 
-def rows(found: PutBackMeasured) -> list[tuple[str, ...]]:
-    return [*(_row(one) for one in found.hosts), GOALS]
+def tables(found: PutBackMeasured) -> list[Table]:
+    return [Table("put-back", HEADER, [*map(_row, found.hosts), GOALS])]
+
+
+def origin(found: PutBackMeasured) -> str:
+    return origin_line(found.origin)
 
 
 def _row(one: HostPutBack) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.corpus import Mean, Watch, fingerprint, mean_of
-from bench.throughput import with_interval
+from bench.tables import Table, with_interval
 from kedgeline.model import Transcript, Value
 from kedgeline.pipeline.handoff import hand_on, summarize
 from kedgeline.pipeline.read import read
@@ -273,6 +273,11 @@ def _is_of_type(kind: str, one: Answered, asked: str) -> bool:
 
 def _is_of_format(name: str, one: Answered, asked: str) -> bool:
     return one.format == name
+
+
+def tables(found: Questions) -> list[Table]:
+    made = Report(found)
+    return [Table("questions", made.header, made.rows())]
 
 
 def origin(found: Questions) -> str:

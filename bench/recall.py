@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from bench.corpus import MEGABYTE, Watch, fingerprint, mean_of
 from bench.questions import Case, answers, cases_in, window_of
-from bench.throughput import with_interval
+from bench.tables import Table, with_interval
 from kedgeline.model import Turn, Value
 from kedgeline.session.archive import packed, passages_of
 from kedgeline.session.query import query_of
@@ -258,6 +258,13 @@ HEADER = (
     *("questions", "number", OURS, *(f"first {n}" for n in FIRST[:-1]), "mean reciprocal rank"),
     *(EVERYWHERE, BASELINE, *(f"its first {n}" for n in FIRST[:-1]), "its reciprocal rank"),
 )
+
+
+def tables(found: Recall) -> list[Table]:
+    return [
+        Table("recall", HEADER, rows(found)),
+        Table("recall-times", TIMES, time_rows(found), ""),
+    ]
 
 
 def rows(found: Recall) -> Iterator[tuple[str, ...]]:

@@ -18,7 +18,7 @@ import msgspec
 from bench.corpus import Mean, Watch, mean_of
 from bench.put_back import kept_after
 from bench.questions import Question, answers
-from bench.throughput import with_interval
+from bench.tables import Table, with_interval
 from kedgeline.errors import UserError
 from kedgeline.hosts.replacement import HostRequest, replacement
 from kedgeline.model import Value
@@ -79,14 +79,14 @@ class _Reread(NamedTuple):
     """Before the first edit."""
 
 
-def measure(corpus: Path, questions: Path, *, watch: Watch) -> list[Compared]:
+def measure(corpus: Path, questions: Path, *, watch: Watch) -> Compactions:
     lines = (corpus / "compactions.jsonl").read_bytes().splitlines()
     found = []
     for cut in (msgspec.json.decode(line, type=Cut) for line in lines):
         name = f"{cut.session[:8]}-{cut.n}"
         watch(name)
         found.append(_compared(cut, name, corpus / cut.file, questions / "cases" / f"{name}.json"))
-    return found
+    return Compactions(cuts=tuple(found))
 
 
 def _compared(cut: Cut, name: str, path: Path, case: Path) -> Compared:
@@ -219,7 +219,11 @@ HEADER = (
 )
 
 
-def rows(found: Sequence[Compared]) -> Iterator[tuple[str, ...]]:
+def tables(found: Compactions) -> list[Table]:
+    return [Table("replaced", HEADER, _rows(found.cuts))]
+
+
+def _rows(found: Sequence[Compared]) -> Iterator[tuple[str, ...]]:
     again = sum(one.again for one in found)
     for number, first in enumerate(found[0].texts):
         texts = [(one, one.texts[number]) for one in found]
@@ -244,10 +248,11 @@ def _mean(given: Sequence[tuple[Compared, Text]]) -> Mean | None:
     )
 
 
-def origin(found: Sequence[Compared]) -> str:
-    edits = [one.until_edit for one in found if one.until_edit is not None]
+def origin(found: Compactions) -> str:
+    asked = sum(bool(one.questions) for one in found.cuts)
+    edits = [one.until_edit for one in found.cuts if one.until_edit is not None]
     return (
-        f"{len(found)} compactions; questions are asked of {sum(bool(o.questions) for o in found)} "
-        f"of them. Behind the host's own the agent made {median(edits):g} calls before its first "
+        f"{len(found.cuts)} compactions; questions are asked of {asked} of them. Behind the "
+        f"host's own the agent made {median(edits):g} calls before its first "
         f"edit (median of {len(edits)} in which it edited)."
     )

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from bench.corpus import Watch
+from bench.tables import Table
 from kedgeline.errors import KedgelineError
 from kedgeline.model import Transcript, Turn, Value
 from kedgeline.pipeline.read import read, read_all, write
 
 SHAPES = ("atif", "openai-chat", "anthropic")
-ROUNDTRIPS = ("written as", "sessions", "equal", "turns", "lost or changed", "turns it is lost of")
+HEADER = ("written as", "sessions", "equal", "turns", "lost or changed", "turns it is lost of")
 WORDS = ("the user's words", "the agent's words", "calls", "outputs of calls")
 """What a training set is for; the rest stands beside it."""
 UNANSWERED = "calls without an output, which get one that says so"
@@ -129,7 +130,15 @@ def _said(turn: Turn) -> Sequence[tuple[str, object]]:
     )
 
 
-def rows(found: RoundTrips) -> Iterator[tuple[str, ...]]:
+def tables(found: RoundTrips) -> list[Table]:
+    return [Table("roundtrips", HEADER, _rows(found))]
+
+
+def origin(found: RoundTrips) -> str:
+    return f"kedgeline {found.version}, every session below the folder."
+
+
+def _rows(found: RoundTrips) -> Iterator[tuple[str, ...]]:
     for one in found.found:
         head = (one.shape, f"{one.sessions:,}", f"{one.equal:,}", f"{one.turns:,}")
         for what, count in sorted(one.lost.items(), key=lambda item: -item[1]) or [("nothing", 0)]:

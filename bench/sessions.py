@@ -13,6 +13,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench.corpus import MEGABYTE, Watch, child, write_session
+from bench.tables import Table
 from kedgeline.model import ToolCall, ToolResult, Turn, Value
 from kedgeline.session.query import query_of
 from kedgeline.session.recall import recall
@@ -222,13 +223,9 @@ def _seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-SESSIONS = ("measure", "value", "goal")
-
-
-def rows(found: Sessions) -> list[tuple[str, str, str]]:
-    """Measure, value, goal."""
+def tables(found: Sessions) -> list[Table]:
     one, large = found.appending, found.large
-    return [
+    rows = [
         ("messages of 1 KB appended one by one, `durable`", f"{one.durable:,.0f}/s", "≥ 500/s"),
         ("the same, 99th percentile", f"{one.durable_p99:.1f} ms", "≤ 10 ms"),
         ("writes of 1 KB with fsync, alone", f"{one.synced:,.0f}/s", ""),
@@ -260,3 +257,8 @@ def rows(found: Sessions) -> list[tuple[str, str, str]]:
             "≤ 256 MB",
         ),
     ]
+    return [Table("sessions", ("measure", "value", "goal"), rows)]
+
+
+def origin(found: Sessions) -> str:
+    return f"kedgeline {found.version}, sessions invented for measuring."

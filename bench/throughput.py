@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
-from bench.corpus import MEGABYTE, Mean, Origin, Watch, child, fingerprint, write_session
-from kedgeline.errors import BadSettings, SourceUnreadable
+from bench.corpus import MEGABYTE, Origin, Watch, child, fingerprint, write_session
+from bench.tables import Table, origin_line
+from kedgeline.errors import SourceUnreadable
 from kedgeline.model import Value
 from kedgeline.pipeline.read import stream
 from kedgeline.tokens import Exact, tokens_of
@@ -151,16 +151,8 @@ def _large(size: int) -> tuple[int, int, float, float]:
         return turns, path.stat().st_size, memory, seconds
 
 
-# Tables in Markdown files, written by the command that measured them.
-
-THROUGHPUT = ("measure", "value", "goal")
-NOTHING = "–"
-"""In the place of a mean over nothing."""
-
-
-def throughput_rows(found: Throughput) -> list[tuple[str, str, str]]:
-    """Measure, value, goal."""
-    return [
+def tables(found: Throughput) -> list[Table]:
+    rows = [
         ("sessions", f"{found.files} files, {found.megabytes:,.1f} MB, {found.turns:,} turns", ""),
         ("msgspec decoding of every line, alone", f"{found.decode:,.0f} MB/s", ""),
         ("raw file into turns", f"{found.read:,.0f} MB/s", ""),
@@ -175,49 +167,8 @@ def throughput_rows(found: Throughput) -> list[tuple[str, str, str]]:
         ),
         ("the same: speed, tokens counted", f"{found.large_speed:,.0f} MB/s", ""),
     ]
+    return [Table("throughput", ("measure", "value", "goal"), rows)]
 
 
-def with_interval(mean: Mean | None, form: str = ".2f") -> str:
-    """A mean as a cell of a table: 0.82 (0.70–0.93)."""
-    if mean is None:
-        return NOTHING
-    return f"{mean.mean:{form}} ({mean.low:{form}}–{mean.high:{form}})"
-
-
-def origin_line(origin: Origin, *, intervals: bool = True) -> str:
-    """The sentences below a table: what it was measured with and on, so that others can do it
-    again."""
-    if origin.sessions is None:
-        held = f"{origin.files:,} files"
-    else:
-        held = f"{origin.sessions:,} sessions in {origin.files:,} files"
-    if origin.seed is None or not intervals:
-        drawn = "Nothing is drawn at random: there is no seed."
-    else:
-        drawn = (
-            f"In brackets 95 % intervals: {origin.resamples:,} resamples of whole sessions, "
-            f"seed {origin.seed}."
-        )
-    return f"kedgeline {origin.version}, {held}. {drawn} Corpus: sha256 `{origin.fingerprint}`."
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is read and whose others are compared."""
-    marks = ["---", *("--:" for _ in header[1:])]
-    lines = [f"| {' | '.join(cells)} |" for cells in (header, marks, *rows)]
-    return "\n".join(lines)
-
-
-def has_block(path: Path, name: str) -> bool:
-    return f"<!-- bench:{name} -->" in path.read_text("utf-8")
-
-
-def write_block(path: Path, name: str, text: str) -> None:
-    """Replace what stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` in a file."""
-    begin, end = f"<!-- bench:{name} -->", f"<!-- /bench:{name} -->"
-    whole = path.read_text("utf-8")
-    block = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if not block.search(whole):
-        raise BadSettings(str(path), f"has no block {begin} … {end} to write the table into")
-    replacement = f"{begin}\n{text}\n{end}"
-    path.write_text(block.sub(lambda _: replacement, whole), "utf-8")
+def origin(found: Throughput) -> str:
+    return origin_line(found.origin)

@@ -21,7 +21,6 @@ BESIDE = {
 """Pages that are not in docs/, and what they are called on the site."""
 TABLES = {
     "measurements",
-    "replay",
     "reference",
     "architecture",
     "changelog",

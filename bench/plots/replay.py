@@ -153,9 +153,7 @@ MEASURES = {
     "files_f1": "file and action, F1",
 }
 """Of the picture of one budget, and what they are called there."""
-TASK = "task_tokens_staying"
-"""What is fetched again stays, like everything else: paid for once, a text that keeps nothing would
-come out cheapest."""
+TASK = "task_tokens"
 INTERVALS = "Dots are means over cuts, lines 95 % intervals over sessions."
 
 

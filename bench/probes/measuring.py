@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -14,7 +13,7 @@ from bench.pictures import Picture
 from bench.plots.replay import DimensionRow, dimensions_plot
 from bench.probes.mutations import Checked, Good, Noticed, Proved, checked, proved
 from bench.replay.names import before, cuts_of, roots_of
-from bench.throughput import NOTHING, origin_line, with_interval
+from bench.tables import NOTHING, Table, origin_line, with_interval
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import ACCEPTED, Dimension, Probe, Quality, Summary, Value
 from kedgeline.pipeline.handoff import asked, summarize, verify
@@ -376,109 +375,34 @@ REPORT_MUTATIONS = (
     "said elsewhere too",
     "of these noticed",
 )
-NARROW_WINDOWS = {
-    "window": 0,
-    "sessions": 1,
-    "first": 3,
-    "after": 4,
-    "anew": 5,
-    "fixed": 6,
-    "accepted": 7,
-    "critical": 8,
-    "tokens": 10,
-    "freed": 11,
-}
-NARROW_DIMENSIONS = {
-    "dimension": 0,
-    "target": 1,
-    "published": 2,
-    "first": 3,
-    "after": 4,
-    "recorded": 5,
-    "kedgeline there": 6,
-}
-NARROW_MUTATIONS = {
-    "entries of": 0,
-    "cases": 1,
-    "either": 3,
-    "asked": 4,
-    "probes": 5,
-    "critical": 6,
-    "by probes": 7,
-    "by either": 8,
-}
-"""Columns that fit a terminal, means alone: what they are called there, and their places."""
 PASS = "probes that pass"
 NAMED = "subject named anywhere"
 
 
-class Cell(Protocol):
-    def __call__(self, mean: Mean | None, form: str = ...) -> str: ...
-
-
-class Table(NamedTuple):
-    name: str
-    """Of its block in a file."""
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    narrow_header: Sequence[str]
-    narrow_rows: Sequence[Sequence[str]]
-    origin: str
-    """The sentences below it."""
-
-
 def tables(found: ProbesMeasured) -> Iterator[Table]:
-    origin = origin_line(found.origin)
-    rows, short = window_rows(found), window_rows(found, bare)
-    yield Table("probes", WINDOWS, rows, *_narrow(NARROW_WINDOWS, short), origin)
-    rows, short = dimension_rows(found), dimension_rows(found, bare)
-    below = f"{_cuts(found)} {origin}"
-    yield Table("probe-dimensions", DIMENSIONS, rows, *_narrow(NARROW_DIMENSIONS, short), below)
+    below = origin(found)
+    windows = [_window_row(one) for one in found.windows if one.sessions]
+    yield Table("probes", WINDOWS, windows)
+    yield Table("probe-dimensions", DIMENSIONS, dimension_rows(found), f"{_cuts(found)} {below}")
     if found.mutations:
-        rows, short = mutation_rows(found), mutation_rows(found, bare)
-        below = f"{_cases(found.mutations)} {origin}"
-        yield Table(
-            "probe-mutations", REPORT_MUTATIONS, rows, *_narrow(NARROW_MUTATIONS, short), below
-        )
+        kinds = [_noticed(one) for one in found.mutations.kinds if one.cases or one.elsewhere]
+        cases = f"{_cases(found.mutations)} {below}"
+        yield Table("probe-mutations", REPORT_MUTATIONS, kinds, cases)
 
 
-def on_screen(found: ProbesMeasured) -> str:
-    """The sentences below tables that have no intervals."""
-    origin = found.origin
-    held = f"{origin.sessions or 0:,} sessions in {origin.files:,} files, seed {origin.seed}"
-    return f"kedgeline {origin.version}, {held}. Corpus: sha256 `{origin.fingerprint}`."
+def origin(found: ProbesMeasured) -> str:
+    return origin_line(found.origin)
 
 
-def _narrow(
-    columns: Mapping[str, int], rows: Sequence[Sequence[str]]
-) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    return list(columns), [[row[place] for place in columns.values()] for row in rows]
-
-
-def bare(mean: Mean | None, form: str = ".2f") -> str:
-    """A mean without its interval."""
-    return NOTHING if mean is None else f"{mean.mean:{form}}"
-
-
-def window_rows(found: ProbesMeasured, cell: Cell = with_interval) -> list[tuple[str, ...]]:
-    return [_report_window(one, cell) for one in found.windows if one.sessions]
-
-
-def dimension_rows(found: ProbesMeasured, cell: Cell = with_interval) -> list[tuple[str, ...]]:
+def dimension_rows(found: ProbesMeasured) -> list[tuple[str, ...]]:
     """The six dimensions, and below them shares of the probes."""
     scores = (found.first_score, found.score, found.recorded_score, found.kedgeline_score)
     named = (None, None, found.recorded_named, found.kedgeline_named)
     return [
-        *(_report_dimension(one, cell) for one in found.dimensions),
-        (PASS, f"{ACCEPTED:.0%}", NOTHING, *(cell(one, ".0%") for one in scores)),
-        (NAMED, NOTHING, NOTHING, *(cell(one, ".0%") for one in named)),
+        *map(_dimension_row, found.dimensions),
+        (PASS, f"{ACCEPTED:.0%}", NOTHING, *(with_interval(one, ".0%") for one in scores)),
+        (NAMED, NOTHING, NOTHING, *(with_interval(one, ".0%") for one in named)),
     ]
-
-
-def mutation_rows(found: ProbesMeasured, cell: Cell = with_interval) -> list[tuple[str, ...]]:
-    """By section; then by sort of mutation, and all."""
-    kinds = found.mutations.kinds if found.mutations else ()
-    return [_noticed(one, cell) for one in kinds if one.cases or one.elsewhere]
 
 
 def _cuts(found: ProbesMeasured) -> str:
@@ -490,41 +414,41 @@ def _cases(found: Checked) -> str:
     return f"{len(found.cases):,} cases in {found.summaries:,} accepted summaries."
 
 
-def _report_window(one: WindowProbes, cell: Cell) -> tuple[str, ...]:
+def _window_row(one: WindowProbes) -> tuple[str, ...]:
     return (
         f"{one.window:,}",
         f"{one.sessions:,}",
         f"{one.probes:,}",
-        cell(one.first_score),
-        cell(one.score),
-        cell(one.anew_score),
-        cell(one.repaired, ".0%"),
-        cell(one.accepted, ".0%"),
+        with_interval(one.first_score),
+        with_interval(one.score),
+        with_interval(one.anew_score),
+        with_interval(one.repaired, ".0%"),
+        with_interval(one.accepted, ".0%"),
         f"{one.critical_failures:,}",
-        cell(one.first_tokens, ",.0f"),
-        cell(one.tokens, ",.0f"),
-        cell(one.freed, ".0%"),
+        with_interval(one.first_tokens, ",.0f"),
+        with_interval(one.tokens, ",.0f"),
+        with_interval(one.freed, ".0%"),
     )
 
 
-def _report_dimension(one: DimensionProbes, cell: Cell) -> tuple[str, ...]:
+def _dimension_row(one: DimensionProbes) -> tuple[str, ...]:
     means: tuple[Mean | None, ...] = (one.first, one.repaired, one.recorded, one.kedgeline)
     return (
         one.dimension.replace("_", " "),
         f"{one.target:.1f}",
         f"{one.published:.2f}",
-        *(cell(mean) for mean in means),
+        *map(with_interval, means),
     )
 
 
-def _noticed(one: Noticed, cell: Cell) -> tuple[str, ...]:
+def _noticed(one: Noticed) -> tuple[str, ...]:
     return (
         one.kind,
         f"{one.cases:,}",
-        cell(one.by_probes, ".0%"),
-        cell(one.noticed, ".0%"),
+        with_interval(one.by_probes, ".0%"),
+        with_interval(one.noticed, ".0%"),
         f"{one.asked:,}",
-        cell(one.asked_by_probes, ".0%"),
+        with_interval(one.asked_by_probes, ".0%"),
         f"{one.critical:,}",
         f"{one.critical_by_probes:,}" if one.critical else NOTHING,
         f"{one.critical_noticed:,}" if one.critical else NOTHING,

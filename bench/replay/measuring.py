@@ -46,8 +46,6 @@ class CutScores(Value, frozen=True):
     turn: int
     """The first one after the cut."""
     turns_after: int
-    needed: dict[str, int]
-    """How many things were needed, by kind."""
     methods: tuple[Scored, ...]
 
 
@@ -56,14 +54,6 @@ class MethodMeans(Value, frozen=True):
     tokens: float
     """Mean of what the texts came to."""
     means: dict[str, Mean]
-
-
-class LeftOut(Value, frozen=True):
-    """A method that could not be run."""
-
-    method: str
-    why: str
-    """And what to do about it."""
 
 
 class Group(Value, frozen=True):
@@ -85,7 +75,6 @@ class Replay(Value, frozen=True):
     seed: int
     resamples: int
     groups: tuple[Group, ...]
-    left_out: tuple[LeftOut, ...]
     cuts: tuple[CutScores, ...]
 
 
@@ -101,9 +90,7 @@ def measure(
     paths = files_below(folder)
     files = sessions = 0
     cuts: list[CutScores] = []
-    wanted = methods() if compared is None else compared
-    left_out = [(one.name, error) for one in wanted if (error := one.missing())]
-    usable = [one for one in wanted if not one.missing()]
+    used = methods() if compared is None else compared
     for path in paths:
         watch(path.name)
         try:
@@ -114,7 +101,7 @@ def measure(
         name = path.relative_to(folder).as_posix()
         for number, transcript in enumerate(transcripts):
             at = [cut for cut in cuts_of(transcript) if cut.where in places]
-            cuts += _session(name, number, transcript, at, budgets, usable)
+            cuts += _session(name, number, transcript, at, budgets, used)
     if not cuts:
         raise SourceUnreadable(str(folder), NOTHING_TO_CUT)
     if not any(cut.methods for cut in cuts):
@@ -127,7 +114,6 @@ def measure(
         seed=SEED,
         resamples=RESAMPLES,
         groups=tuple(_groups(cuts)),
-        left_out=tuple(LeftOut(method=name, why=error.install) for name, error in left_out),
         cuts=tuple(cuts),
     )
 
@@ -151,7 +137,6 @@ def _session(
             where=cut.where,
             turn=cut.turn,
             turns_after=cut.end - cut.turn,
-            needed=_counts(needed),
             methods=tuple(_scored(session, cut, needed, budgets, compared)),
         )
 
@@ -194,16 +179,6 @@ def _one(method: str, budget: int, text: str | None, session: Session, needed: N
         tokens=standing.tokens,
         scores=scores_of(standing, needed),
     )
-
-
-def _counts(needed: Needed) -> dict[str, int]:
-    found: defaultdict[str, int] = defaultdict(int)
-    for kind in needed.names.values():
-        found[kind] += 1
-    found["commands"] = len(needed.commands)
-    found["pairs"] = len(needed.pairs)
-    found["files"] = len(needed.files.changed)
-    return dict(found)
 
 
 def _groups(cuts: Sequence[CutScores]) -> Iterator[Group]:

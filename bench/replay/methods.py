@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,7 +13,6 @@ from bench.replay.names import (
     Finder,
     head,
     masked,
-    messages_of,
     newest,
     oldest,
     roots_of,
@@ -23,7 +20,7 @@ from bench.replay.names import (
     turn_text,
     whole,
 )
-from kedgeline.errors import MissingExtra, UnknownName
+from kedgeline.errors import UnknownName
 from kedgeline.model import (
     Budget,
     Compaction,
@@ -179,57 +176,6 @@ def _mentions(turn: Turn) -> Iterator[tuple[str, float]]:
     yield "\n".join(map(whole, turn.tool_results)), SHOWN
 
 
-# `trim_messages` of LangChain, which the extra `langchain` brings.
-
-PACKAGE = "langchain_core"
-
-
-class LangChainTrimming:
-    """With the settings its own documentation gives for a chat history: the last messages that fit,
-    whole ones only, beginning with one of the user's; nothing where none of these fits."""
-
-    def __init__(self) -> None:
-        self._messages = Latest(_as_messages)
-
-    def __call__(self, session: Transcript, tokens: int) -> str:
-        trim = import_module(f"{PACKAGE}.messages").trim_messages
-
-        def count(messages: Iterable[Any]) -> int:
-            """Up to the limit: what is beyond it is only compared with it."""
-            total = 0
-            for message in messages:
-                total += EXACT.count(message.content)
-                if total > tokens:
-                    break
-            return total
-
-        kept = trim(
-            self._messages.of(session),
-            max_tokens=tokens,
-            token_counter=count,
-            strategy="last",
-            start_on="human",
-            include_system=True,
-        )
-        return "".join(message.content for message in kept)
-
-
-def _as_messages(session: Transcript) -> list[Any]:
-    return [message for turn in session.turns for message in _of(turn)]
-
-
-def _of(turn: Turn) -> Iterator[Any]:
-    """The system prompt is not among them: no method carries it here."""
-    kinds = import_module(f"{PACKAGE}.messages")
-    for role, text in messages_of(turn):
-        if role == "human":
-            yield kinds.HumanMessage(content=text)
-        elif role == "ai":
-            yield kinds.AIMessage(content=text)
-        else:
-            yield kinds.ToolMessage(content=text, tool_call_id=str(turn.index))
-
-
 # The methods that are compared: one entry each.
 
 Room = Literal["none", "recorded", "budget"]
@@ -258,25 +204,14 @@ class Method(NamedTuple):
     room: Room
     text: Callable[[Given], str | None]
     """What the agent would go on from; None where everything stays."""
-    package: str = ""
-    """What it needs beyond kedgeline itself, and the extra that brings it."""
-    extra: str = ""
-
-    def missing(self) -> MissingExtra | None:
-        """The error that says what to install, where something is missing."""
-        if not self.package or find_spec(self.package) is not None:
-            return None
-        return MissingExtra(self.name, self.extra)
 
 
 def methods() -> tuple[Method, ...]:
     """Every method, in the order of the tables; made anew, as some remember the last session."""
-    kedgeline, names, langchain = Kedgeline(), NamesOnly(), LangChainTrimming()
+    kedgeline, names = Kedgeline(), NamesOnly()
 
-    def budgeted(
-        name: str, make: Callable[[Transcript, int], str], package: str = "", extra: str = ""
-    ) -> Method:
-        return Method(name, "budget", lambda of: make(of.session, of.tokens), package, extra)
+    def budgeted(name: str, make: Callable[[Transcript, int], str]) -> Method:
+        return Method(name, "budget", lambda of: make(of.session, of.tokens))
 
     return (
         Method("no compaction", "none", lambda of: EVERYTHING),
@@ -286,7 +221,6 @@ def methods() -> tuple[Method, ...]:
         budgeted("last turns", last_turns),
         budgeted("head and tail", head_and_tail),
         budgeted("masking", masking),
-        budgeted("LangChain trimming", langchain, PACKAGE, "langchain"),
         budgeted("names only", names),
         budgeted("kedgeline", kedgeline.summary),
         budgeted("kedgeline, rebuilt", kedgeline.rebuilt),
@@ -294,11 +228,8 @@ def methods() -> tuple[Method, ...]:
 
 
 def chosen(names: Sequence[str]) -> tuple[Method, ...]:
-    """The methods of these names; what was asked for by name must be there."""
     every = {method.name: method for method in methods()}
     for name in names:
         if name not in every:
             raise UnknownName("method", name, known=tuple(every))
-        if missing := every[name].missing():
-            raise missing
     return tuple(method for name, method in every.items() if name in names)

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,6 @@ from kedgeline.tokens import Exact
 Kind = Literal["path", "file", "identifier", "hash", "ticket", "url", "number", "parameter"]
 """`path` has a folder in it; `file` is a base name that stands alone; `parameter` is a number that
 is itself a parameter of a call, such as the line to read from: remembered, or just chosen."""
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 TELLING: frozenset[Kind] = frozenset({"path", "file", "url"})
 """Kinds whose names tell others beside themselves."""
@@ -435,7 +434,6 @@ _PIECE = re.compile(r"[^\n]{1,200}\n?|\n")
 """A line, or a part of a long one: where a text may be cut."""
 
 Shown = Callable[[ToolResult], str]
-Role = Literal["human", "ai", "tool"]
 
 
 def whole(result: ToolResult) -> str:
@@ -451,17 +449,6 @@ def turn_text(turn: Turn, shown: Shown = whole) -> str:
     """A turn as the agent had it: words, calls with their parameters, results. Without thinking,
     which providers do not send back."""
     return _joined(_parts(turn, shown))
-
-
-def messages_of(turn: Turn) -> Iterator[tuple[Role, str]]:
-    """The same as the messages of a chat: what came in the user's place, the answer with its
-    calls, each result."""
-    if any(heard := tuple(_heard(turn))):
-        yield "human", _joined(heard)
-    calls = (line for call in turn.tool_calls for line in _called(call))
-    if any(said := (turn.assistant_response, *calls)):
-        yield "ai", _joined(said)
-    yield from (("tool", _joined((_fenced(whole(result)),))) for result in turn.tool_results)
 
 
 def newest(turns: Sequence[Turn], tokens: int, shown: Shown = whole) -> str:
@@ -604,27 +591,21 @@ def sources_of(
 def task_scores(task: Task, carried: int, lost: Iterable[str]) -> dict[str, float]:
     """What a task costs from a text of so many tokens, in which these needed names do not stand.
 
-    What comes in after the cut is carried too; it is the same for all methods and left out."""
+    What comes in after the cut is carried too; it is the same for all methods and left out. What is
+    fetched again stays: paid for once, a text that keeps nothing would come out cheapest."""
     fetched: dict[Source, int] = {}
-    unheld = 0
     for name in lost:
         if source := task.sources.get(name):
             step = task.needed_at[name]
             fetched[source] = min(step, fetched.get(source, step))
-        else:
-            unheld += 1
-    kept = carried * task.steps
-    once = sum(source.tokens for source in fetched)
     staying = sum(source.tokens * (task.steps - step) for source, step in fetched.items())
+    tokens = carried * task.steps + staying
     found: dict[str, float] = {
-        "task_tokens": kept + once,
-        "task_tokens_staying": kept + staying,
-        "fetched_tokens": once,
-        "lost_without_source": unheld,
+        "task_tokens": tokens,
+        "fetched_tokens": sum(source.tokens for source in fetched),
     }
     if whole := task.history * task.steps:
-        found["task_ratio"] = (kept + once) / whole
-        found["task_ratio_staying"] = (kept + staying) / whole
+        found["task_ratio"] = tokens / whole
     return found
 
 

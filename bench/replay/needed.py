@@ -13,8 +13,6 @@ from bench import corpus as intervals
 from bench.corpus import Mean
 from bench.replay.names import (
     EXACT,
-    HEADING,
-    KINDS,
     NOT_REPEATED,
     Action,
     Cut,
@@ -47,10 +45,6 @@ PAIRED: frozenset[Kind] = frozenset({"identifier", "hash", "ticket", "url"})
 LEAST_WORDS = 3
 """Of a prompt that is looked for: a shorter one stands in most texts by chance."""
 
-_SHAPING = re.compile(
-    r"(?:\s*(?:2>&1|2>/dev/null|\|\s*(?:head|tail|cat|less)(?:\s+-[\w]+)*(?:\s+\d+)?))+\s*$"
-)
-
 
 class Told(NamedTuple):
     """The names of one turn, by whose words they stand in."""
@@ -76,8 +70,6 @@ class Needed(NamedTuple):
     """The user's last words before the cut."""
     prompts: tuple[str, ...]
     """What the user said before the cut, from the first to the last; each once."""
-    under_way: tuple[str, ...]
-    """Those of the exchange that goes on at the cut."""
     files: Files
     """As they stood at the cut."""
     by_command: frozenset[str]
@@ -124,7 +116,6 @@ class Session:
             commands=tuple(command for command in again if command in run),
             request=next(filter(None, said), ""),
             prompts=prompts_of(turns),
-            under_way=prompts_of(turn for turn in turns if turn.exchange == turns[-1].exchange),
             files=files_of(turns, self.finder, self.transcript.agents),
             by_command=frozenset(implied(self._names(run))),
             pairs=_pairs(names, earlier),
@@ -211,11 +202,6 @@ def command_in(parameters: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def bare(command: str) -> str:
-    """A command without what only shapes its output."""
-    return _SHAPING.sub("", command).strip() or command
-
-
 def _needed(
     later: Sequence[Told], known: Mapping[str, Kind], always: Mapping[str, Kind]
 ) -> Iterator[tuple[str, Kind, int]]:
@@ -248,8 +234,6 @@ def _texts(head: Iterable[Message]) -> list[str]:
 
 # What stands in a text that an agent goes on from.
 
-INDEX = re.compile(r"\bindex\b", re.IGNORECASE)
-"""In a heading: what is below it is a list of names."""
 _ACTION = re.compile(
     r"(?<!\bnot )\b(?:(created|new file)|(modified|updated|edited|changed)|(deleted)|(renamed))\b",
     re.IGNORECASE,
@@ -263,8 +247,6 @@ ENDS = re.compile(
 )
 """What may follow a command that is whole: the end of its line, what closes or explains it, or the
 next command of a longer line."""
-ENDS_LOOSELY = re.compile(rf"{ENDS.pattern}|[ \t]*[12&]?>", re.MULTILINE)
-"""The same, or where its output goes."""
 OPENERS = "`'\"([{<:$>*-→&|;"
 """What may stand before a command; nothing at all may too."""
 _SPACE = re.compile(r"\s+")
@@ -307,15 +289,12 @@ class Standing:
         """The same for a file, also where its path has what is no part of most names."""
         return path in self.names or (self._is_odd(path) and _stands(path, self.text))
 
-    def has_base_name(self, name: str) -> bool:
-        return name in self.names or base_name(name) in self.names
-
-    def has_command(self, command: str, ends: re.Pattern[str] = ENDS) -> bool:
+    def has_command(self, command: str) -> bool:
         """Whether the command stands there whole: with another flag it is another one."""
         start = self.text.find(command)
         while start >= 0:
             end = start + len(command)
-            if self._begins(start) and ends.match(self.text, end):
+            if self._begins(start) and ENDS.match(self.text, end):
                 return True
             start = self.text.find(command, start + 1)
         return False
@@ -353,19 +332,6 @@ class Standing:
                 if action := self._action(line, path):
                     fold(said, path, action)
         return said
-
-    def index(self) -> str:
-        """What stands under headings of an index."""
-        inside = {
-            number
-            for number, line in enumerate(self.lines)
-            if HEADING.match(line.text) and INDEX.search(line.text)
-        }
-        return "\n".join(
-            line.text
-            for number, line in enumerate(self.lines)
-            if number in inside or inside & set(line.above)
-        )
 
     def _is_odd(self, path: str) -> bool:
         """Whether a path is not found as a name: blanks, brackets, nothing but letters."""
@@ -416,27 +382,8 @@ def _said(match: re.Match[str]) -> Action:
 # Scores of one text at one cut, and their means over cuts with intervals.
 
 MEASURES = (
-    "tokens",
-    "names",
-    "names_by_base_name",
-    "names_with_parameters",
-    *(f"names_{kind}" for kind in KINDS),
-    "pairs",
-    "commands",
-    "commands_bare",
-    "request",
-    "prompts",
-    "prompts_under_way",
-    "files",
-    "files_f1",
-    "actions_right",
-    "index_share",
-    "task_tokens",
-    "task_ratio",
-    "task_tokens_staying",
-    "task_ratio_staying",
-    "fetched_tokens",
-    "lost_without_source",
+    *("tokens", "names", "pairs", "commands", "request", "prompts", "files", "files_f1"),
+    *("fetched_tokens", "task_tokens", "task_ratio"),
 )
 BEGINNING = 8
 """Words of a prompt: by then nearly all prompts of a session differ."""
@@ -448,30 +395,19 @@ Scores = dict[str, float]
 def scores_of(standing: Standing, needed: Needed) -> Scores:
     """How much of what was needed stands in a text."""
     found: Scores = {}
-    kinds, has = needed.names, standing.has
-    names = [name for name, kind in kinds.items() if kind != "parameter"]
-    _share(found, "names", map(has, names))
-    _share(found, "names_by_base_name", map(standing.has_base_name, names))
-    _share(found, "names_with_parameters", map(has, kinds))
-    for kind in KINDS:
-        _share(found, f"names_{kind}", (has(name) for name, of in kinds.items() if of == kind))
+    names = [name for name, kind in needed.names.items() if kind != "parameter"]
+    _share(found, "names", map(standing.has, names))
     _share(
         found,
         "pairs",
         (any(standing.near(name, path) for path in of) for name, of in needed.pairs.items()),
     )
     _share(found, "commands", map(standing.has_command, needed.commands))
-    shaped = map(bare, needed.commands)
-    _share(found, "commands_bare", (standing.has_command(one, ENDS_LOOSELY) for one in shaped))
     if needed.request:
         found["request"] = float(standing.has_words(needed.request))
     _share(found, "prompts", (standing.has_words(beginning(one)) for one in needed.prompts))
-    under_way = map(beginning, needed.under_way)
-    _share(found, "prompts_under_way", map(standing.has_words, under_way))
     found.update(_files(standing, needed))
-    if index := standing.index():
-        found["index_share"] = EXACT.count(index) / standing.tokens
-    lost = (name for name in names if not has(name))
+    lost = (name for name in names if not standing.has(name))
     return {**found, **task_scores(needed.task, standing.tokens, lost)}
 
 
@@ -509,8 +445,7 @@ def _files(standing: Standing, needed: Needed) -> Scores:
     judged = changed.keys() | (only_read - needed.by_command)
     said = standing.actions(judged)
     right = sum(_is_right(path, action, needed) for path, action in said.items())
-    found = {
+    return {
         "files": sum(map(standing.has_file, changed)) / len(changed),
         "files_f1": 2 * right / (len(said) + len(changed)),
     }
-    return {**found, "actions_right": right / len(said)} if said else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.corpus import Mean
-from bench.replay.measuring import OWN, UNLIMITED, Group, LeftOut, MethodMeans, Replay
+from bench.replay.measuring import OWN, UNLIMITED, Group, MethodMeans, Replay
 from bench.replay.names import Where
 
 SHARES = ("names", "pairs", "commands", "request", "files", "files_f1")
@@ -22,7 +22,7 @@ def group(where: Where, budget: int, methods: Sequence[str], *, task: bool = Tru
             if method != "no compaction"
         }
         if task:
-            means["task_tokens_staying"] = mean(1000.0 * (place + 1))
+            means["task_tokens"] = mean(1000.0 * (place + 1))
         means["tokens"] = mean(100.0 * (place + 1))
         made.append(MethodMeans(method=method, tokens=100.0 * (place + 1), means=means))
     return Group(where=where, budget=budget, cuts=7, sessions=3, methods=tuple(made))
@@ -48,6 +48,5 @@ def replay(*, task: bool = True) -> Replay:
             group("fair", 2_048, BUDGETED, task=task),
             group("fair", 4_096, BUDGETED, task=task),
         ),
-        left_out=(LeftOut(method="LangChain trimming", why="pip install 'kedgeline[langchain]'"),),
         cuts=(),
     )

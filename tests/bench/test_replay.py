@@ -13,10 +13,6 @@ import pytest
 from bench.replay.measuring import OWN, UNLIMITED, Replay, measure
 from bench.replay.methods import RECORDED, Given, Method, chosen, methods
 from bench.replay.names import EXACT
-from bench.replay.report import (
-    narrow_rows,
-    replay_markdown,
-)
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import Transcript
 from tests.claude import Records, text, use
@@ -29,7 +25,7 @@ def quiet(what: str) -> None:
 
 
 def names(*rooms: str) -> list[str]:
-    return [one.name for one in methods() if one.room in rooms and not one.missing()]
+    return [one.name for one in methods() if one.room in rooms]
 
 
 def write_session(path: Path, *, compacted: int = 0, turns: int = 60) -> None:
@@ -117,18 +113,6 @@ def test_no_compaction_carries_everything_and_loses_nothing(found: Replay) -> No
         assert carried > cut.turn * EXACT.count(LONG)
 
 
-def test_a_method_that_cannot_run_is_told_and_the_others_go_on(folder: Path) -> None:
-    broken = Method("x trimming", "budget", lambda given: "", "no_such_package", "some")
-    found = measure(folder, budgets=(256,), watch=quiet, compared=[*chosen(["masking"]), broken])
-    assert {one.method for group in found.groups for one in group.methods} == {"masking"}
-    told = "| x trimming | not measured: pip install 'kedgeline[some]' |"
-    assert told in replay_markdown(found)
-    assert narrow_rows(found)[-1][:2] == (
-        "x trimming",
-        "not measured: pip install 'kedgeline[some]'",
-    )
-
-
 def test_methods_that_find_no_cut_of_theirs_are_refused(tmp_path: Path) -> None:
     write_session(tmp_path / "whole.jsonl")
     with pytest.raises(SourceUnreadable, match="chosen methods"):
@@ -140,14 +124,12 @@ def test_a_folder_with_nothing_to_cut_is_refused(tmp_path: Path) -> None:
         measure(tmp_path, watch=quiet)
 
 
-BLOCKS = ("replay", "replay-kinds")
 COMMAND = [sys.executable, "-m", "kedgeline", "bench", "replay"]
 
 
 def test_the_command_writes_json_and_tables(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    blocks = (f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in BLOCKS)
-    page.write_text("# Numbers\n" + "".join(blocks))
+    page.write_text("# Numbers\n<!-- bench:replay -->\n<!-- /bench:replay -->\n")
     chosen = ["--method", RECORDED, "--method", "masking"]
     options = ["--json", "--tokens", "256", "--write", str(page), *chosen]
     done = subprocess.run([*COMMAND, str(folder), *options], capture_output=True, check=True)
@@ -156,4 +138,4 @@ def test_the_command_writes_json_and_tables(folder: Path, tmp_path: Path) -> Non
     assert {one["budget"] for one in made["groups"]} == {OWN, 256}
     listed = {one["method"] for group in made["groups"] for one in group["methods"]}
     assert listed == {RECORDED, "masking"}
-    assert page.read_text().count("| recorded summary | real, own length |") == len(BLOCKS)
+    assert page.read_text().count("| recorded summary | real, own length |") == 1

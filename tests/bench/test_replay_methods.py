@@ -5,21 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from bench.replay.methods import (
-    PACKAGE,
-    RECORDED,
-    Given,
-    Method,
-    chosen,
-    methods,
-)
-from bench.replay.names import EXACT, messages_of, turn_text
-from kedgeline.errors import MissingExtra, UnknownName
-from kedgeline.model import Note, Source, Transcript
+from bench.replay.methods import RECORDED, Given, Method, chosen, methods
+from bench.replay.names import EXACT
+from kedgeline.errors import UnknownName
+from kedgeline.model import Source, Transcript
 from tests.turns import bash, edit, turn
 
-LANGCHAIN = "LangChain trimming"
-MAY_BE_EMPTY = ("kedgeline, rebuilt", LANGCHAIN)
+MAY_BE_EMPTY = ("kedgeline, rebuilt",)
 
 
 def made(name: str, session: Transcript, tokens: int = 0) -> str:
@@ -34,7 +26,7 @@ def text_of(method: Method, session: Transcript, tokens: int) -> str:
 
 
 def usable(*rooms: str) -> list[str]:
-    return [one.name for one in methods() if one.room in rooms and not one.missing()]
+    return [one.name for one in methods() if one.room in rooms]
 
 
 LONG = "The tide table of the north pier was read again. " * 30
@@ -105,34 +97,3 @@ def test_methods_are_chosen_by_name_in_the_order_of_the_tables() -> None:
     assert [one.name for one in chosen(["kedgeline", "masking"])] == ["masking", "kedgeline"]
     with pytest.raises(UnknownName, match="unknown method 'mask'; choose one of no compaction, "):
         chosen(["kedgeline", "mask"])
-
-
-def test_a_method_whose_package_is_missing_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert Method("x", "budget", lambda of: "", "json", "some").missing() is None
-    monkeypatch.setattr("bench.replay.methods.PACKAGE", "no_such_package")
-    line = r"pip install 'kedgeline\[langchain\]'"
-    with pytest.raises(MissingExtra, match=rf"^{LANGCHAIN} needs .* run {line}$"):
-        chosen([LANGCHAIN])
-    assert chosen(["kedgeline"])
-
-
-def test_a_turn_as_messages_has_every_word_of_its_text() -> None:
-    note = Note(kind="injected", text="mind the tide")
-    one = turn(3, bash("ls", "pier"), bash("pwd", "/home"), user="Go.", says="So.", notes=(note,))
-    found = list(messages_of(one))
-    assert [role for role, _ in found] == ["human", "ai", "tool", "tool"]
-    lines = sorted("".join(text for _, text in found).splitlines())
-    assert ["## t3", *lines] == sorted(turn_text(one).splitlines())
-    assert [role for role, _ in messages_of(turn(0, says="So."))] == ["ai"]
-    assert [role for role, _ in messages_of(turn(0, notes=(note,)))] == ["human"]
-
-
-def test_trimming_keeps_the_newest_whole_messages_from_one_of_the_user_on() -> None:
-    pytest.importorskip(PACKAGE)
-    asked = turn(40, says="Moored.", user="Moor her.")
-    session = replace(before(), turns=(*before().turns, asked))
-    assert made(LANGCHAIN, session, 300) == "User: Moor her.\nMoored.\n"
-    assert made(LANGCHAIN, before(), 300) == ""
-    assert made(LANGCHAIN, before(), 10**6).startswith("User: Make all piers fair.")

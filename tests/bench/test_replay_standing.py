@@ -28,7 +28,6 @@ def need(
     commands: tuple[str, ...] = (),
     request: str = "",
     prompts: tuple[str, ...] = (),
-    under_way: tuple[str, ...] = (),
     changed: dict[str, Action] | None = None,
     only_read: tuple[str, ...] = (),
     by_command: tuple[str, ...] = (),
@@ -40,7 +39,6 @@ def need(
         commands=commands,
         request=request,
         prompts=prompts,
-        under_way=under_way,
         files=Files(changed or {}, frozenset(only_read)),
         by_command=frozenset(by_command),
         pairs=pairs or {},
@@ -65,7 +63,6 @@ def test_a_path_stands_in_full_or_from_the_root_and_a_base_name_is_no_path() -> 
     assert not standing("pier.py").has("src/pier.py")
     assert not standing("lib/src/pier.py").has("src/pier.py")
     assert not standing("src/pier.pyc").has("src/pier.py")
-    assert standing("pier.py").has_base_name("src/pier.py")
     assert standing("src/pier.py").has("pier.py")
 
 
@@ -116,12 +113,10 @@ LATER = "Then moor her at the north pier and write down the hour"
 def test_a_prompt_stands_by_its_beginning() -> None:
     assert len(LATER.split()) > BEGINNING
     start = " ".join(LATER.split()[:BEGINNING])
-    wanted = need(prompts=("Make all piers fair.", LATER), under_way=(LATER,))
-    both = scored(f"Make all piers fair. {start} …", wanted)
-    assert (both["prompts"], both["prompts_under_way"]) == (1.0, 1.0)
-    less = scored(f"Make all piers fair. {start[:-1]}", wanted)
-    assert (less["prompts"], less["prompts_under_way"]) == (0.5, 0.0)
-    assert not {"prompts", "prompts_under_way"} & set(scored("anything", need()))
+    wanted = need(prompts=("Make all piers fair.", LATER))
+    assert scored(f"Make all piers fair. {start} …", wanted)["prompts"] == 1.0
+    assert scored(f"Make all piers fair. {start[:-1]}", wanted)["prompts"] == 0.5
+    assert "prompts" not in scored("anything", need())
 
 
 CHANGED = need(
@@ -143,10 +138,9 @@ def test_the_action_nearest_to_a_file_is_its_own() -> None:
 
 def test_a_wrong_action_a_missing_one_and_a_file_only_read_cost() -> None:
     wrong = scored("modified src/pier.py\nmodified src/tide.py", CHANGED)
-    assert (wrong["files"], wrong["files_f1"], wrong["actions_right"]) == (1.0, 0.5, 0.5)
+    assert (wrong["files"], wrong["files_f1"]) == (1.0, 0.5)
     silent = scored("src/pier.py, src/tide.py", CHANGED)
     assert (silent["files"], silent["files_f1"]) == (1.0, 0.0)
-    assert "actions_right" not in silent
     read = scored("modified src/pier.py\ncreated src/tide.py\nmodified src/fees.py", CHANGED)
     assert read["files_f1"] == pytest.approx(0.8)
 

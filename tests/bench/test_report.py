@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,10 @@ from bench import compaction, throughput
 from bench import pictures as drawing
 from bench.corpus import Origin, fingerprint, write_session
 from bench.replay import measuring
-from bench.throughput import markdown_table, origin_line, write_block
+from bench.tables import markdown_table, origin_line, write_block
 from kedgeline.cli.main import app
 from kedgeline.errors import BadSettings, MissingExtra, SourceUnreadable
 from tests.bench.measured import replay
-from tests.conftest import EXAMPLES
 
 ORIGIN = Origin(
     version="9.9", fingerprint="beef" * 16, files=4, sessions=5, seed=1, resamples=1_000
@@ -54,23 +51,6 @@ def test_a_table_goes_into_its_place_and_nowhere_else(tmp_path: Path) -> None:
     )
     with pytest.raises(BadSettings, match="bench:two"):
         write_block(page, "two", "")
-
-
-@pytest.fixture(scope="module")
-def compacted(tmp_path_factory: pytest.TempPathFactory) -> compaction.Compactions:
-    """Two sessions: one with anchors, one that is short and only looks."""
-    folder = tmp_path_factory.mktemp("sessions")
-    shutil.copy(EXAMPLES / "claude-code-compacted.jsonl", folder)
-    write_session(folder / "short.jsonl", 1)
-    lines = (folder / "short.jsonl").read_bytes().splitlines(keepends=True)
-    (folder / "short.jsonl").write_bytes(b"".join(lines[:9]))
-    (folder / "notes.txt").write_text("tides", "utf-8")
-    patch = pytest.MonkeyPatch()
-    patch.setattr(compaction, "_planned", lambda size: (7, 9, 1.0, 2.0))
-    patch.setattr(compaction, "_growth", lambda: 1.0)
-    found = compaction.measure(folder, large=1, watch=quiet)
-    patch.undo()
-    return found
 
 
 def test_a_folder_without_sessions_is_refused(tmp_path: Path) -> None:
@@ -115,32 +95,16 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "measure", measure)
 
 
-def test_the_report_has_tables_pictures_and_its_origin(tmp_path: Path, measured: None) -> None:
-    invoked("replay", str(tmp_path), "--json", "--report", str(tmp_path / "report"))
-    page = tmp_path / "report" / "replay.md"
-    text = page.read_text("utf-8")
-    links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
-    assert len(links) == 4
-    assert all((page.parent / link).read_text("utf-8").startswith("<svg") for link in links)
-    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert headings == [
-        *("Real, no budget", "Real, own length", "Real, 2,048"),
-        *("Fair, no budget", "Fair, 2,048", "Fair, 4,096"),
-        "Needed names by kind",
-    ]
-    assert "f00d" * 16 in text
-    assert "seed 1" in text
-    assert "LangChain trimming" in text
+def test_pictures_are_drawn_into_a_folder(tmp_path: Path, measured: None) -> None:
+    invoked("replay", str(tmp_path), "--json", "--pictures", str(tmp_path / "drawn"))
+    found = sorted((tmp_path / "drawn").iterdir())
+    assert len(found) == 4
+    assert all(path.read_text("utf-8").startswith("<svg") for path in found)
 
 
-def test_without_the_package_the_tables_are_there_and_one_line_says_what_to_install(
+def test_without_the_package_one_line_says_what_to_install(
     tmp_path: Path, measured: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drawing, "PACKAGE", "no_such_package_there")
-    _, told = invoked("replay", str(tmp_path), "--json", "--report", str(tmp_path / "report"))
-    text = (tmp_path / "report" / "replay.md").read_text("utf-8")
-    assert "| recorded summary |" in text
-    assert "](" not in text
-    line = " ".join(told.split())
-    assert line == f"no pictures: {MissingExtra('drawing plots', 'plots')}"
-    assert "pip install 'kedgeline[plots]'" in text
+    _, told = invoked("replay", str(tmp_path), "--json", "--pictures", str(tmp_path / "drawn"))
+    assert " ".join(told.split()) == f"no pictures: {MissingExtra('drawing plots', 'plots')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench.throughput import write_block
+from bench.tables import write_block
 from tests.formats.test_damage import ALL_FORMATS, run
 
 

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from bench.throughput import write_block
+from bench.tables import write_block
 from tests.injection.files import FILES
 from tests.injection.voices import CHANNELS, EVERY, run
 

@@ -12,7 +12,7 @@ from random import Random
 from time import process_time
 from typing import NamedTuple
 
-from bench.throughput import write_block
+from bench.tables import write_block
 from kedgeline.errors import KedgelineError
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import stream

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.throughput import write_block
+from bench.tables import write_block
 from tests.torture import (
     outcome,
     test_crowd,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bench.throughput import write_block
+from bench.tables import write_block
 from kedgeline.errors import NothingToUndo
 from kedgeline.hosts import relay as relaying
 from kedgeline.hosts.places import replaced_in
