@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -25,6 +25,12 @@ settings.register_profile(
     "kedgeline", deadline=None, print_blob=True, derandomize=bool(os.environ.get("CI"))
 )
 settings.load_profile("kedgeline")
+
+
+def then_longer(normal: Iterable[Any], long: Iterable[Any]) -> list[Any]:
+    """Parameters of the normal run, and behind them those of `make torture` alone."""
+    several = (one if isinstance(one, tuple) else (one,) for one in long)
+    return [*normal, *(pytest.param(*one, marks=pytest.mark.torture) for one in several)]
 
 
 @pytest.fixture(autouse=True)

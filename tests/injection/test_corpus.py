@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from tests.conftest import then_longer
 from tests.injection.payloads import SEED, SHAPES, Payload, payloads
 from tests.injection.runs import wrong_in_lines, wrong_with
 from tests.injection.sessions import CHANNELS, Session, after_summary, through
@@ -17,7 +18,6 @@ TOGETHER = 10
 PARTS = 4
 """Test cases of one channel, so that they can run beside each other."""
 SUMMARY = "earlier summary"
-SEEDS = range(SEED + 1, SEED + 6)
 
 
 def batches(seed: int, part: int) -> list[tuple[Payload, ...]]:
@@ -28,16 +28,6 @@ def batches(seed: int, part: int) -> list[tuple[Payload, ...]]:
 
 def made(channel: str, batch: tuple[Payload, ...]) -> Session:
     return after_summary(batch) if channel == SUMMARY else through(channel, batch)
-
-
-def wrong(channel: str, seed: int, part: int) -> list[str]:
-    found: list[str] = []
-    for number, batch in enumerate(batches(seed, part)):
-        session = made(channel, batch)
-        found += wrong_with(session, NAMES[number % len(NAMES)])
-        if channel != SUMMARY:
-            found += wrong_in_lines(session)
-    return found
 
 
 def test_the_corpus_has_five_hundred_texts_and_is_the_same_for_a_seed() -> None:
@@ -52,14 +42,14 @@ def test_the_corpus_has_five_hundred_texts_and_is_the_same_for_a_seed() -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("seed", then_longer([SEED], range(SEED + 1, SEED + 6)))
 @pytest.mark.parametrize("channel", [*CHANNELS, SUMMARY])
-def test_no_text_of_others_becomes_the_users_word(channel: str, part: int) -> None:
+def test_no_text_of_others_becomes_the_users_word(channel: str, seed: int, part: int) -> None:
     """T-S1; the Unit 42 proof of concept, CC#46602, openclaw#123737."""
-    assert wrong(channel, SEED, part) == []
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("channel", [*CHANNELS, SUMMARY])
-def test_nor_with_other_seeds(channel: str, seed: int) -> None:
-    assert [one for part in range(PARTS) for one in wrong(channel, seed, part)] == []
+    found: list[str] = []
+    for number, batch in enumerate(batches(seed, part)):
+        session = made(channel, batch)
+        found += wrong_with(session, NAMES[number % len(NAMES)])
+        if channel != SUMMARY:
+            found += wrong_in_lines(session)
+    assert found == []

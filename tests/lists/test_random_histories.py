@@ -14,6 +14,7 @@ from kedgeline.formats.editing import plain_messages
 from kedgeline.pipeline.view import problems
 from kedgeline.session.loop import Sizes
 from kedgeline.tokens import BY_MODEL
+from tests.conftest import then_longer
 from tests.lists.shapes import SHAPES, talk
 
 IN_A_ROW = " twice"
@@ -95,14 +96,13 @@ def check(seed: int) -> None:
     assert again.tokens_after <= again.tokens_before, about
 
 
-@pytest.mark.parametrize("part", range(12))
-def test_three_thousand_histories(part: int) -> None:
-    for seed in range(part * 250, (part + 1) * 250):
-        check(seed)
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("part", range(100))
-def test_a_hundred_thousand_histories(part: int) -> None:
-    for seed in range(3_000 + part * 970, 3_000 + (part + 1) * 970):
+@pytest.mark.parametrize(
+    "seeds",
+    then_longer(
+        (range(n, n + 250) for n in range(0, 3_000, 250)),
+        (range(n, n + 970) for n in range(3_000, 100_000, 970)),
+    ),
+)
+def test_a_hundred_thousand_histories(seeds: range) -> None:
+    for seed in seeds:
         check(seed)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.read import read, write
+from tests.conftest import then_longer
 from tests.living.sessions import bare, divided, memory, opened, session
 from tests.providers import RICH
 from tests.strategies import PROVIDERS
@@ -74,22 +75,11 @@ def check(provider: str, messages: list[Message], sent: list[list[Message]]) -> 
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_any_pieces_in_any_way_are_the_list_read_at_once(provider: str) -> None:
+@pytest.mark.parametrize("examples", then_longer([40], [1_000]))
+def test_any_pieces_in_any_way_are_the_list_read_at_once(provider: str, examples: int) -> None:
     """opencode#28618: the order is that of the calls."""
 
-    @settings(max_examples=40)
-    @given(PROVIDERS[provider], st.sampled_from(WAYS), st.integers(0, 99))
-    def checked(messages: list[Message], way: Way, seed: int) -> None:
-        messages = different(messages)
-        check(provider, messages, way(random.Random(seed), messages))
-
-    checked()
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_many_lists_in_pieces_are_the_list_read_at_once(provider: str) -> None:
-    @settings(max_examples=1_000)
+    @settings(max_examples=examples)
     @given(PROVIDERS[provider], st.sampled_from(WAYS), st.integers(0, 999))
     def checked(messages: list[Message], way: Way, seed: int) -> None:
         messages = different(messages)

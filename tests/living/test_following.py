@@ -14,6 +14,7 @@ from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.read import read
 from kedgeline.session.compacting import paid_turns
 from kedgeline.session.session import Session
+from tests.conftest import then_longer
 from tests.living.sessions import bare, memory, opened, session, steps
 from tests.turns import called, turn
 
@@ -53,30 +54,16 @@ def states(chance: random.Random) -> list[Transcript]:
     return found
 
 
-def followed(seed: int) -> int:
-    """A file that grows and is rewound, looked at after each step; how many steps there were."""
-    opening, steps_taken = memory(), 0
+@pytest.mark.parametrize("seed", then_longer(range(60), range(100, 3_000)))
+def test_a_session_is_what_its_file_is_now_through_growth_and_rewinds(seed: int) -> None:
+    opening = memory()
     for state in states(random.Random(seed)):
         with opened(opening) as found:
             found.append(state)
             same(found, state)
             head = found.store.head("s")
-            again = found.append(state)
+            assert found.append(state).new == 0
             assert found.store.head("s") == head, "following again writes nothing"
-            assert again.new == 0
-        steps_taken += 1
-    return steps_taken
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_session_is_what_its_file_is_now_through_growth_and_rewinds(seed: int) -> None:
-    assert followed(seed) > 1
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("seed", range(100, 3_000))
-def test_many_files_are_followed(seed: int) -> None:
-    assert followed(seed) > 1
 
 
 def test_a_rewind_below_the_cut_leaves_the_compaction_out() -> None:

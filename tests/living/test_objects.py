@@ -21,6 +21,7 @@ from openai.types.chat import ChatCompletionMessage, ParsedChatCompletionMessage
 from kedgeline import read
 from kedgeline.errors import NotAMessage, NotATranscript
 from kedgeline.formats.editing import plain_messages
+from tests.conftest import then_longer
 from tests.living.sessions import cheaply, session
 from tests.living.test_appending import WAYS, Way
 
@@ -292,21 +293,11 @@ def check(sdk: Sdk, steps: list[Step], way: Way, seed: int, *, named: bool = Tru
 
 
 @each_sdk
-def test_what_comes_in_goes_out(sdk: Sdk) -> None:
+@pytest.mark.parametrize("examples", then_longer([5], [500]))
+def test_what_comes_in_goes_out(sdk: Sdk, examples: int) -> None:
     """`{"role": "assistant", "content": response.content}` became the text `TextBlock(…)`."""
 
-    @settings(max_examples=5)
-    @given(histories(), st.sampled_from(WAYS), st.integers(0, 99), st.booleans())
-    def checked(steps: list[Step], way: Way, seed: int, named: bool) -> None:
-        check(sdk, steps, way, seed, named=named)
-
-    checked()
-
-
-@pytest.mark.torture
-@each_sdk
-def test_many_histories_come_out_as_they_came_in(sdk: Sdk) -> None:
-    @settings(max_examples=500)
+    @settings(max_examples=examples)
     @given(histories(), st.sampled_from(WAYS), st.integers(0, 999), st.booleans())
     def checked(steps: list[Step], way: Way, seed: int, named: bool) -> None:
         check(sdk, steps, way, seed, named=named)

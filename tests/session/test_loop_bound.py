@@ -14,6 +14,7 @@ import pytest
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Budget, Compaction
 from kedgeline.planning import POLICY
+from tests.conftest import then_longer
 from tests.living.sessions import Opening, cheaply, folder, folding, memory, session
 from tests.turns import turn
 
@@ -86,15 +87,6 @@ CASES: dict[str, tuple[Make, Sizes]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(3))
-def test_compactions_are_bounded_by_what_came(name: str, seed: int) -> None:
-    """CC#24179 (211 compactions), codex#35669 (111 in one turn), gemini-cli#6563."""
-    make, sizes = CASES[name]
-    added, tried, _, _ = simulated(make, sizes, turns=150, seed=seed)
-    assert tried <= bound(added)
-
-
 LONG: dict[str, Sizes] = {
     "small turns": lambda chance, n: chance.randint(5, 40),
     "turns too large": lambda chance, n: 30_000 if n % 500 == 0 else chance.randint(1, 40),
@@ -104,11 +96,17 @@ LONG: dict[str, Sizes] = {
 """The same with turns so small that little is looked at again and again."""
 
 
-@pytest.mark.torture
 @pytest.mark.parametrize("name", CASES)
-def test_compactions_of_ten_thousand_turns_are_bounded(name: str, tmp_path: Path) -> None:
-    opening = folder(tmp_path / "state")
-    added, tried, _, _ = simulated(CASES[name][0], LONG[name], turns=10_000, opening=opening)
+@pytest.mark.parametrize(
+    ("seed", "turns"), then_longer([(n, 150) for n in range(3)], [(0, 10_000)])
+)
+def test_compactions_are_bounded_by_what_came(
+    name: str, seed: int, turns: int, tmp_path: Path
+) -> None:
+    """CC#24179 (211 compactions), codex#35669 (111 in one turn), gemini-cli#6563."""
+    make, sizes = CASES[name]
+    long = {"sizes": LONG[name], "opening": folder(tmp_path / "state")} if turns > 150 else {}
+    added, tried, _, _ = simulated(make, **{"sizes": sizes, **long}, turns=turns, seed=seed)
     assert tried <= bound(added)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 from kedgeline.errors import NothingToUndo, UserError
 from kedgeline.model import Transcript, Turn
 from kedgeline.session.session import Session
+from tests.conftest import then_longer
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
 from tests.turns import bash, turn
 
@@ -218,29 +219,6 @@ class Machine(RuleBasedStateMachine):
         self.crash()
 
 
-def run(
-    opening: Callable[[], Opening],
-    *,
-    examples: int,
-    steps: int,
-    phases: tuple[Phase, ...] = tuple(Phase),
-) -> None:
-    class Ours(Machine):
-        make = staticmethod(opening)
-
-    run_state_machine_as_test(
-        Ours,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            phases=phases,
-            report_multiple_bugs=False,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-
-
 def fresh_stores(request: pytest.FixtureRequest, tmp_path: Path, name: str) -> Callable[[], Any]:
     """A new store for each example; on a server sessions are dropped between them."""
     if name == "memory":
@@ -261,20 +239,30 @@ def fresh_stores(request: pytest.FixtureRequest, tmp_path: Path, name: str) -> C
 
 EXAMPLES = {"memory": 50, "sqlite": 30, "postgres": 6}
 """As many as take a few seconds: each step is looked at through two objects, over a socket."""
-STORES = tuple(EXAMPLES)
 
 
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize(
+    ("name", "examples", "steps"),
+    then_longer(
+        [(name, count, 30) for name, count in EXAMPLES.items()],
+        [(name, 1_000, 60) for name in EXAMPLES],
+    ),
+)
 def test_any_order_of_steps_is_as_the_model_says(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
+    name: str, examples: int, steps: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """coder/xum#1007, CC#92849: what was taken back stays back, what stands stands."""
-    run(fresh_stores(request, tmp_path, name), examples=EXAMPLES[name], steps=30)
 
+    class Ours(Machine):
+        make = staticmethod(fresh_stores(request, tmp_path, name))
 
-@pytest.mark.torture
-@pytest.mark.parametrize("name", STORES)
-def test_many_orders_of_steps_are_as_the_model_says(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    run(fresh_stores(request, tmp_path, name), examples=1_000, steps=60)
+    run_state_machine_as_test(
+        Ours,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

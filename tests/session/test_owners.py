@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 
 import pytest
 
@@ -10,6 +11,7 @@ from kedgeline.errors import KedgelineError, NoSuchSession
 from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.sqlite import open_memory
+from tests.conftest import then_longer
 from tests.living.sessions import Opening, cheaply
 from tests.turns import bash, turn
 
@@ -25,7 +27,11 @@ def mark(owner: str, name: str) -> str:
 MARKS = {mark(owner, name) for owner in OWNERS for name in NAMES}
 
 
-def interleaved(opening: Opening, operations: int, seed: int = 0) -> int:
+@pytest.mark.parametrize(("operations", "seed"), then_longer([(340, 0)], [(3_400, 1)]))
+def test_nothing_crosses_between_owners_or_sessions(
+    operations: int, seed: int, opening: Opening
+) -> None:
+    """librefang#6497, hermes-agent#38788: a summary of one user shown to another."""
     chance = random.Random(seed)
     stores: dict[str, Store] = {owner: opening(owner) for owner in OWNERS}
     begun: dict[str, set[str]] = {owner: set() for owner in OWNERS}
@@ -53,7 +59,6 @@ def interleaved(opening: Opening, operations: int, seed: int = 0) -> int:
         assert listed == begun[owner]
     for store in stores.values():
         store.close()
-    return operations
 
 
 def looked(found: Session, chance: random.Random, kind: float) -> set[str]:
@@ -68,20 +73,10 @@ def looked(found: Session, chance: random.Random, kind: float) -> set[str]:
     return {word for word in MARKS if word in text}
 
 
-def test_nothing_crosses_between_owners_or_sessions(opening: Opening) -> None:
-    """librefang#6497, hermes-agent#38788: a summary of one user shown to another."""
-    assert interleaved(opening, 340)
-
-
-@pytest.mark.torture
-def test_nothing_crosses_in_ten_thousand_operations(opening: Opening) -> None:
-    assert interleaved(opening, 3_400, seed=1)
-
-
 def test_a_store_of_one_owner_says_nothing_of_another(opening: Opening) -> None:
-    with _closing(opening("ada")) as one:
+    with closing(opening("ada")) as one:
         Session("s", one, redactor=None).append([turn(0, says="secret lamp", user="go")])
-        with _closing(opening("bo")) as other:
+        with closing(opening("bo")) as other:
             theirs = Session("s", other, redactor=None)
             assert theirs.transcript().turns == ()
             assert theirs.history() == []
@@ -92,14 +87,3 @@ def test_a_store_of_one_owner_says_nothing_of_another(opening: Opening) -> None:
             blobs = {hash for entry in one.entries("s") for hash in entry.blobs}
             assert all(other.blob(hash) is None for hash in blobs)
     assert open_memory("memory:").owner == ""
-
-
-class _closing:
-    def __init__(self, store: Store) -> None:
-        self.store = store
-
-    def __enter__(self) -> Store:
-        return self.store
-
-    def __exit__(self, *given: object) -> None:
-        self.store.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 
@@ -32,40 +31,20 @@ def shown(found: Session) -> str:
     return "\n".join(texts)
 
 
-def pinned_through(seed: int, compactions: int) -> None:
-    chance = random.Random(seed)
-    opening = memory()
-    turns = steps(10, words=f" seed {seed}")
-    words: list[str] = []
-    for number in range(compactions):
+def test_pins_stand_to_the_letter_after_many_compactions() -> None:
+    """CC#6354, CC#19471, CC#13642: rules that were ignored after a compaction."""
+    opening, turns = memory(), steps(10)
+    for number in range(50):
         with opened(opening) as found:
             found.append(turns)
-            if not number or chance.random() < 0.1:
-                words.append(f"{chance.choice(ODD)} {seed}.{number}")
-                found.pin(words[-1])
             if not number:
-                found.pin(f"t{len(turns) - 1}")  # not folded yet
-                found.pin(0)
+                for what in (*ODD, "t9", 0):  # the first of the turns is not folded yet
+                    found.pin(what)
             cheaply(found)
             text = shown(found)
-            assert all(word in text for word in words)
-            assert turns[0].user_message in text
-            assert turns[9].assistant_response in text
+            said = (*ODD, turns[0].user_message, turns[9].assistant_response)
+            assert [words for words in said if words not in text] == [], number
         turns = [*turns, *steps(2, first=len(turns))]
-
-
-@pytest.mark.parametrize("compactions", [1, 5, 20, 50])
-def test_pins_stand_to_the_letter_after_many_compactions(compactions: int) -> None:
-    """CC#6354, CC#19471, CC#13642: rules that were ignored after a compaction."""
-    for seed in range(12 if compactions <= 5 else 2):
-        pinned_through(seed, compactions)
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("block", range(20))
-def test_many_pins_stand_to_the_letter(block: int) -> None:
-    for seed in range(block * 100, block * 100 + 100):
-        pinned_through(seed, (1, 5, 20, 50)[seed % 4])
 
 
 RULE = "Always run  `make lamps`\tbefore you commit, never after."

@@ -121,17 +121,16 @@ def _cut(each: socket.socket) -> None:
         each.shutdown(socket.SHUT_RDWR)
 
 
-def append(store: Store, name: str, *, keyed: bool = True) -> int:
-    """Write an entry, again and again until it is confirmed; how often that was tried. `keyed` as
-    it should be: only what is not there under its key is written again."""
-    for tried in range(1, TRIES + 1):
+def append(store: Store, name: str) -> None:
+    """Write an entry, again and again until it is confirmed: only what is not there under its key
+    is written again."""
+    for _ in range(TRIES):
         try:
             with store.writing(SESSION) as writing:
-                if not keyed or writing.keyed(SESSION, name) is None:
+                if writing.keyed(SESSION, name) is None:
                     index = writing.head(SESSION).number
-                    key = name if keyed else ""
-                    writing.add(Entry(kind="turn", index=index, data=name.encode(), key=key))
-            return tried
+                    writing.add(Entry(kind="turn", index=index, data=name.encode(), key=name))
+            return
         except StoreFailed:
             time.sleep(PAUSE_SECONDS)
     raise AssertionError(f"{name} was not written in {TRIES} tries")

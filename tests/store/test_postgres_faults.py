@@ -15,18 +15,15 @@ from pathlib import Path
 import pytest
 
 from kedgeline.errors import StoreFailed
-from kedgeline.store import Durability, Entry
+from kedgeline.store import Entry
 from kedgeline.store.postgres import UNKNOWN, open_postgres
-from tests.conftest import ROOT
+from tests.conftest import ROOT, then_longer
 from tests.postgres_server import Server
 from tests.store.postgres_faults import SESSION, Fault, How, Proxy, append, violations
 
 HOWS: tuple[How, ...] = ("before", "half", "after", "killed")
 MESSAGES = 8
 """That an append sends, about: begin, hold, look for its key, write, head, commit."""
-CUTS, STOPS = 48, 2
-"""Cases of the normal run."""
-MANY_CUTS, MANY_STOPS = 960, 40
 ENOUGH = 100
 """Confirmed entries before a stop: with fewer it would show nothing."""
 
@@ -48,33 +45,27 @@ def proxy(postgres: str, postgres_server: Server) -> Iterator[tuple[Proxy, str]]
         proxy.close()
 
 
-def faults(cases: int, seed: int) -> list[Fault]:
+def faults(cases: int) -> list[Fault]:
     """Every kind at every message, as often as there are cases, in any order."""
-    all_ = [Fault(at, how) for at in range(MESSAGES) for how in HOWS]
-    chosen = (all_ * (cases // len(all_) + 1))[:cases]
-    random.Random(seed).shuffle(chosen)
+    every = [Fault(at, how) for at in range(MESSAGES) for how in HOWS]
+    chosen = (every * (cases // len(every) + 1))[:cases]
+    random.Random(cases).shuffle(chosen)
     return chosen
 
 
-def after_cuts(proxy: tuple[Proxy, str], cases: int, *, keyed: bool = True) -> list[str]:
+@pytest.mark.parametrize("cuts", then_longer([48], [960]))
+def test_no_entry_is_lost_or_double_when_connections_break(
+    cuts: int, proxy: tuple[Proxy, str]
+) -> None:
     between, address = proxy
-    confirmed = []
+    confirmed: list[str] = []
     with closing(open_postgres(address)) as store:
-        for fault in faults(cases, seed=cases):
+        for fault in faults(cuts):
             between.arm(fault)
             while not between.fired:
                 confirmed.append(f"entry {len(confirmed)}")
-                append(store, confirmed[-1], keyed=keyed)
-        return violations(store, confirmed)
-
-
-def test_no_entry_is_lost_or_double_when_connections_break(proxy: tuple[Proxy, str]) -> None:
-    assert after_cuts(proxy, CUTS) == []
-
-
-@pytest.mark.torture
-def test_no_entry_is_lost_or_double_in_many_breaks(proxy: tuple[Proxy, str]) -> None:
-    assert after_cuts(proxy, MANY_CUTS) == []
+                append(store, confirmed[-1])
+        assert violations(store, confirmed) == []
 
 
 @pytest.mark.parametrize(("how", "there"), [("before", False), ("after", True)])
@@ -90,11 +81,14 @@ def test_whoever_lost_the_connection_at_the_commit_is_told_so(
         assert (store.keyed(SESSION, "a key") is not None) == there
 
 
-def after_stops(server: Server, address: str, stops: int, durability: Durability) -> list[str]:
-    """A writer that goes on while the server crashes and comes back, so many times."""
+@pytest.mark.parametrize("stops", then_longer([2], [40]))
+def test_no_entry_is_lost_when_the_server_crashes(
+    stops: int, postgres_server: Server, postgres: str
+) -> None:
+    """A writer goes on while the server crashes and comes back."""
     confirmed: list[str] = []
     over = threading.Event()
-    with closing(open_postgres(address, durability=durability)) as store:
+    with closing(open_postgres(postgres)) as store:
 
         def write() -> None:
             for number in count():
@@ -110,21 +104,12 @@ def after_stops(server: Server, address: str, stops: int, durability: Durability
                 enough = len(confirmed) + ENOUGH
                 while len(confirmed) < enough and writer.is_alive():
                     over.wait(0.001)
-                server.stop(immediate=True)
-                server.start()
+                postgres_server.stop(immediate=True)
+                postgres_server.start()
         finally:
             over.set()
             writer.join()
-        return violations(store, confirmed)
-
-
-def test_no_entry_is_lost_when_the_server_crashes(postgres_server: Server, postgres: str) -> None:
-    assert after_stops(postgres_server, postgres, STOPS, "durable") == []
-
-
-@pytest.mark.torture
-def test_no_entry_is_lost_in_many_crashes(postgres_server: Server, postgres: str) -> None:
-    assert after_stops(postgres_server, postgres, MANY_STOPS, "durable") == []
+        assert violations(store, confirmed) == []
 
 
 def test_processes_that_write_at_once_lose_nothing(postgres: str) -> None:

@@ -57,6 +57,8 @@ def check(
     outcome.cases = writers * each
     outcome.acknowledged = sum(len(crowd.acknowledged(writer)) for writer in range(writers))
     outcome.wrong(*crowd.wrong, *crowd.compared(writers))
+    if kills and not (crowd.killed and crowd.compactions):
+        outcome.wrong("void: nobody was killed, or nothing compacted")
     outcome.measured = {
         "kills": crowd.killed,
         "compactions": crowd.compactions,

@@ -6,70 +6,15 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bench.tables import write_block
-from tests.torture import (
-    outcome,
-    test_crowd,
-    test_faults,
-    test_flips,
-    test_kill,
-    test_power,
-)
+from tests.torture import outcome
+from tests.torture.rows import ODD_ROWS, ROWS, Row
 
 NOT_RUN = "–"
 
 
-class Row(NamedTuple):
-    """A check in the table."""
-
-    name: str
-    """Of the files that its long runs leave."""
-    what: str
-    normal: int | str
-    """Cases in the normal test run."""
-
-
-ROWS = (
-    Row(
-        "kill",
-        "`kill -9` at a random moment: append, compact, archive, migrate, undo",
-        test_kill.NORMAL,
-    ),
-    Row("kill-postgres", "the same, the client of a PostgreSQL server", test_kill.POSTGRES),
-    Row(
-        "crash",
-        "`kill -9` at every system call that changes a file, nine scenarios",
-        "one scenario",
-    ),
-    Row(
-        "power-durable",
-        "power cut, `durable`: unsynced writes lost or torn",
-        test_power.NORMAL // 2,
-    ),
-    Row("power-fast", "power cut, `fast`: a beginning is left, undamaged", test_power.NORMAL // 2),
-    Row("faults", "EIO, ENOSPC, EINTR, short writes, failed syncs", test_faults.FAULTS),
-    Row("disk", "full disk of 256 kB to 16 MB, then space again", test_faults.DISKS),
-    Row(
-        "crowd",
-        "entries of many processes at once, with a compactor and a killer",
-        test_crowd.NORMAL,
-    ),
-    Row("weight", "images kept once, one huge record in little memory, speed", 4),
-)
-
-
-ODD_ROWS = (
-    Row(
-        "flips",
-        "changed bytes and values all over a database: `view`, `sessions`, `recall`, `fsck`, its"
-        " repair; no traceback, nothing invented, every difference reported",
-        test_flips.NORMAL,
-    ),
-    Row("crowd-20", "entries of twenty processes at once, with a compactor", "–"),
-)
-"""Of what is large, odd or damaged."""
 BLOCKS = {"torture": ROWS, "odd": ODD_ROWS}
 """Each is written where anything of it was run."""
 
@@ -88,7 +33,7 @@ def table(folder: Path, rows: Sequence[Row] = ROWS) -> str:
     ]
     for row in rows:
         runs = [one for one in found if one["check"] == row.name]
-        normal = f"{row.normal:,}" if isinstance(row.normal, int) else row.normal
+        normal = f"{row.cases:,}" if row.cases else NOT_RUN
         lines.append(f"| {row.what} | {normal} | {' | '.join(_sums(runs))} |")
     return "\n".join([*lines, *_notes(found)])
 
