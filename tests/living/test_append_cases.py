@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -48,29 +47,6 @@ def test_a_result_that_comes_behind_words_is_still_its_calls() -> None:
     first, second = found.transcript().turns
     assert [one.output for one in first.tool_results] == ["out of a", "out of b"]
     assert (second.user_message, second.assistant_response) == ("hurry", "done")
-
-
-def test_a_marker_of_what_is_cached_that_moves_is_no_new_message() -> None:
-    """Clients put `cache_control` on the newest message and take it from the one before."""
-
-    def said(text: str, *, cached: bool) -> Message:
-        mark = {"cache_control": {"type": "ephemeral"}} if cached else {}
-        return {"role": "user", "content": [{"type": "text", "text": text, **mark}]}
-
-    answer = {"role": "assistant", "content": [{"type": "text", "text": "yes"}]}
-    found = session()
-    found.append([said("a", cached=True)], format="anthropic")
-    found.append([said("a", cached=False), answer, said("b", cached=True)], format="anthropic")
-    again = [
-        said("a", cached=False),
-        answer,
-        said("b", cached=False),
-        answer,
-        said("c", cached=True),
-    ]
-    assert found.append(again, format="anthropic").new == 2
-    words = [turn.user_message for turn in found.transcript().turns]
-    assert words == ["a", "b"]
 
 
 def test_a_repeated_message_in_the_middle_does_not_make_the_rest_new() -> None:
@@ -141,34 +117,6 @@ def test_calls_without_ids_get_ids_of_their_own() -> None:
 
 
 _numbers = count()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        [5],
-        ["words alone"],
-        [{"role": "user", "content": "a"}, None],
-        [object()],
-    ],
-)
-def test_a_shape_that_nobody_knows_is_one_clear_error_and_nothing_is_written(wrong: Any) -> None:
-    found = session()
-    found.append(PLAIN[:2])
-    before = found.store.head("s")
-    with pytest.raises(NotAMessage):
-        found.append(wrong)
-    assert found.store.head("s") == before
-
-
-@pytest.mark.parametrize("wrong", [[{}], [{"hello": "world"}], {"unknown": 1}, []])
-def test_an_object_that_says_nothing_writes_nothing_or_says_so(wrong: Any) -> None:
-    found = session()
-    found.append(PLAIN[:2])
-    before = found.view("openai-chat")
-    with suppress(NotAMessage):
-        found.append(wrong)
-    assert found.view("openai-chat").messages[: len(before.messages)] == before.messages
 
 
 def test_the_same_key_twice_is_one_append() -> None:
