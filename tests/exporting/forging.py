@@ -21,7 +21,7 @@ from tests.checking.planting import session_in
 from tests.turns import turn
 
 Lines = list[dict[str, Any]]
-Change = Callable[[Lines], None]
+Change = Callable[[Lines], object]
 
 
 def exported(store: Store, name: str = "demo", **given: Any) -> bytes:
