@@ -34,13 +34,13 @@ def test_a_hand_off_of_such_a_list_knows_its_rules_files_and_decisions(
     first: Transcript, again: Transcript
 ) -> None:
     text, verdict, _ = hand_on(summarize(again), 6_000, EXACT.count)
+    assert verdict.accepted
     known = summarize(first)
     assert all(rule.text in text for rule in known.instructions)
     told = {entry.text for entry in entries_of(text) if entry.section == "Files Modified"}
     changed = {path for path, events in known.files_now().items() if not events[0].scratch}
     assert all(any(there.endswith(path) for there in told) for path in changed)
     assert "May a berth that is on offer still be booked" in text
-    assert not [one.probe for one in verdict.failed if one.probe.critical]
 
 
 def test_what_no_hand_off_may_lose_is_asked_for_in_any_room(again: Transcript) -> None:

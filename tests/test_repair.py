@@ -15,9 +15,10 @@ from kedgeline.pipeline.draft import verdict_of as verdict_for
 from kedgeline.pipeline.job import Job, flow_of, plan_of, prepared
 from kedgeline.pipeline.view import wrapped
 from kedgeline.summary import entries_of, handoff
+from kedgeline.summary.levels import SHARES
 from tests.probes.sessions import random_session
 from tests.test_compaction import ESTIMATE, made, session
-from tests.turns import called, edit, turn
+from tests.turns import bash, called, edit, turn
 
 ROOMY = Budget(target=2_000, usable=4_000, summary=250)
 BUDGETS = (
@@ -110,6 +111,27 @@ def test_where_there_is_no_room_what_is_missing_is_put_back_all_the_same() -> No
     assert ESTIMATE.count(wrapped(done.told.text)) <= most
     passed = {one.probe for one in first.verdict.answers if one.passed}
     assert passed <= {one.probe for one in done.verdict.answers if one.passed}
+
+
+def test_what_is_asked_for_by_rank_takes_the_place_of_what_nobody_asks_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of sessions with many commands and errors a fifth of the probes failed in a text that had
+    room for all answers."""
+    monkeypatch.setitem(SHARES, "Commands", 1e-9)
+    turns = [turn(0, user="Try all parts, one by one", says="I will.")]
+    turns += [
+        turn(
+            n, bash(f"make part-{n}", f"part {n} is fine"), says=f"Part {n} {'is on its way ' * 20}"
+        )
+        for n in range(1, 240)
+    ]
+    budget = Budget(target=4_100, usable=4_100, summary=4_000, recent_turns=1)
+    plain, done = both(session(turns), budget)
+    assert matters(plain) == {"command"}
+    assert not verdict_of(plain).accepted
+    assert verdict_of(done).accepted
+    assert done.tokens_after <= budget.target
 
 
 def test_where_nothing_helps_it_says_so_with_numbers_and_keeps_the_verdict() -> None:

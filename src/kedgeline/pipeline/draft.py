@@ -297,19 +297,18 @@ def repaired(job: Job, flow: ConversationFlow, draft: Draft) -> Draft:
         draft = _better(_folding_more(job, flow, draft), draft)
     room = max(_room_for(job, draft), draft.plan.summary_room)
     best = _better(_added(job, draft, room), draft)
-    if not _is_accepted(best):
-        best = _better(_put_back(job, best, room), best)
+    every = [one.probe for one in draft.verdict.answers] if draft.verdict else []
+    for probes in ([*filter(must_be_said, every)], every):
+        if not _is_accepted(best):
+            best = _better(_rendered(job, draft, room, probes), best)
     return best._replace(verdict=_counted(job, best, first))
 
 
 def _added(job: Job, draft: Draft, room: int) -> Draft | None:
     """With what answers the probes added to what is there, where the budget has room for it."""
-    return _rendered(job, draft, room, added=True) if room > draft.plan.summary_room else None
-
-
-def _put_back(job: Job, draft: Draft, room: int) -> Draft | None:
-    """With what every hand-off must say before all else."""
-    return _rendered(job, draft, room)
+    besides = room - draft.plan.summary_room
+    failed = [one.probe for one in draft.verdict.failed] if draft.verdict else []
+    return _rendered(job, draft, room, failed, besides=besides) if besides > 0 else None
 
 
 def _folding_more(job: Job, flow: ConversationFlow, draft: Draft) -> Draft | None:
@@ -355,25 +354,26 @@ def _room_for(job: Job, draft: Draft) -> int:
     return max(rooms)
 
 
-def _rendered(job: Job, draft: Draft, room: int, *, added: bool = False) -> Draft | None:
-    """The summary again, with what answers the probes first, or added to what is there."""
-    state, standing, plan = draft.told.state, draft.told.standing, draft.plan
+def _rendered(
+    job: Job, draft: Draft, room: int, asked: Sequence[Probe], *, besides: int = 0
+) -> Draft | None:
+    """The summary again, with what answers these probes first; or, in so many tokens of the room,
+    besides what is there."""
+    state, standing = draft.told.state, draft.told.standing
     if state is None or draft.verdict is None:
         return None
-    probes = [one.probe for one in draft.verdict.answers]
-    failed = [one.probe for one in draft.verdict.failed]
-    missing = failed if added else [probe for probe in probes if must_be_said(probe)]
-    longer = replace(plan, summary_room=room)
-    items = items_of(state, standing)
+    longer = replace(draft.plan, summary_room=room)
+    items, story = items_of(state, standing), story_of(state)
     fitted = fitting_fit(
         items,
-        room_of(job, plan if added else longer),
+        room_of(job, longer) - besides,
         job.counter.count,
-        wanted(items, missing, story_of(state)),
-        besides=room - plan.summary_room if added else 0,
-        story=story_of(state),
+        wanted(items, asked, story),
+        besides=besides,
+        story=story,
     )
     told = Told(fitted.text, state, standing, fitted.items)
+    probes = [one.probe for one in draft.verdict.answers]
     return Draft(longer, told, verdict_of(job, longer, told, probes))
 
 

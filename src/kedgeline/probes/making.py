@@ -61,6 +61,9 @@ LASTING: dict[SectionName, ProbeType] = {
 }
 """Sections of an earlier text of which nothing may be lost; critical probes of these types last."""
 
+LISTED: dict[SectionName, Matter] = {"Files Read (Not Modified)": "read", "Commands": "command"}
+"""Lists in an earlier text: what stands there is asked for like what is listed now."""
+
 
 def probe(
     matter: Matter,
@@ -145,9 +148,16 @@ def _rationed(probes: Iterable[Probe], room: int) -> Iterator[Probe]:
     """As many of the first probes of one matter as a summary with so many tokens is asked."""
     found = iter(probes)
     for first in found:
-        each, behind = RATIONS[first.matter]
+        each, behind = RATIONS[_as_matter(first)]
         yield from islice(chain([first], found), max(0, room - behind) // each)
         return
+
+
+def _as_matter(probe: Probe) -> Matter:
+    """What an earlier text listed is asked for like what is listed now."""
+    return (
+        LISTED.get(probe.section, probe.matter) if probe.matter == "earlier text" else probe.matter
+    )
 
 
 def _can_be_asked(probe: Probe) -> bool:
@@ -191,9 +201,14 @@ def _by_rank(summary: Summary, current: bool) -> Iterator[Iterable[Probe]]:
     yield _resolved_errors(summary)
     yield _dead_ends(summary)
     yield _changes(summary)
-    yield _reads(summary)
-    yield _commands(summary)
-    yield (_earlier(entry) for entry in summary.carried if not _holds(entry))
+    earlier: dict[Matter, list[Probe]] = {}
+    for entry in summary.carried:
+        if not _holds(entry):
+            matter = LISTED.get(entry.section, "earlier text")
+            earlier.setdefault(matter, []).append(_earlier(entry))
+    yield chain(_reads(summary), earlier.get("read", ()))
+    yield chain(_commands(summary), earlier.get("command", ()))
+    yield earlier.get("earlier text", ())
     yield _findings(summary)
 
 
