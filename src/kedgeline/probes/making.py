@@ -134,7 +134,10 @@ def probes_of(summary: Summary, room: int, *, current: bool = True) -> tuple[Pro
     on is among the folded turns; else it is still there to be read."""
     must = tuple(filter(_can_be_asked, _always(summary, current)))
     room = left_of(room, must)
-    ranked = chain.from_iterable(_rationed(probes, room) for probes in _by_rank(summary, current))
+    ranked: list[Probe] = []
+    for matter, probes in _by_rank(summary, current):
+        each, behind = RATIONS[matter]
+        ranked += islice(probes, max(0, room - behind) // each)
     return (*must, *filter(_can_be_asked, ranked))
 
 
@@ -142,22 +145,6 @@ def left_of(room: int, asked: Iterable[Probe]) -> int:
     """Tokens that are left where all of these are answered."""
     answers = (AROUND + sum(map(len, one.expected)) // CHARACTERS for one in asked)
     return max(0, room - sum(answers))
-
-
-def _rationed(probes: Iterable[Probe], room: int) -> Iterator[Probe]:
-    """As many of the first probes of one matter as a summary with so many tokens is asked."""
-    found = iter(probes)
-    for first in found:
-        each, behind = RATIONS[_as_matter(first)]
-        yield from islice(chain([first], found), max(0, room - behind) // each)
-        return
-
-
-def _as_matter(probe: Probe) -> Matter:
-    """What an earlier text listed is asked for like what is listed now."""
-    return (
-        LISTED.get(probe.section, probe.matter) if probe.matter == "earlier text" else probe.matter
-    )
 
 
 def _can_be_asked(probe: Probe) -> bool:
@@ -180,36 +167,34 @@ def _always(summary: Summary, current: bool) -> Iterator[Probe]:
     yield from _open_tasks(summary)
     yield from _questions(summary)
     yield from (_open_error(one, critical=True) for one in _open(summary, in_the_way=True))
-    actions = range(len(summary.actions))
-    yield from (_action(summary, place) for place in actions[-ACTIONS:])
+    yield from (_action(summary, place) for place in range(len(summary.actions))[-ACTIONS:])
     yield from _delegated(summary)
     yield from _repository(summary)
     yield from _session(summary)
 
 
-def _by_rank(summary: Summary, current: bool) -> Iterator[Iterable[Probe]]:
+def _by_rank(summary: Summary, current: bool) -> Iterator[tuple[Matter, Iterable[Probe]]]:
     """What is worth its place, as far as there is place; the newest of each first."""
-    yield _earlier_requests(summary, current=current)
-    yield _words_since(summary, current=current)
-    yield (_decision(one) for one in _decisions(summary) if one.by != "user")
-    yield _tasks_done(summary)
+    yield "earlier request", _earlier_requests(summary, current=current)
+    yield "said since", _words_since(summary, current=current)
+    yield "decision", (_decision(one) for one in _decisions(summary) if one.by != "user")
+    yield "task done", _tasks_done(summary)
     older = range(len(summary.actions))[:-ACTIONS]
-    yield (_action(summary, place) for place in reversed(older))
-    yield _commits(summary)
-    yield (_report(one) for one in _newest_reports(summary)[_under_way(summary) :])
-    yield (_open_error(one, critical=False) for one in _open(summary, in_the_way=False))
-    yield _resolved_errors(summary)
-    yield _dead_ends(summary)
-    yield _changes(summary)
-    earlier: dict[Matter, list[Probe]] = {}
+    yield "action", (_action(summary, place) for place in reversed(older))
+    yield "commit", _commits(summary)
+    yield "report", (_report(one) for one in _newest_reports(summary)[_under_way(summary) :])
+    yield "open error", (_open_error(x, critical=False) for x in _open(summary, in_the_way=False))
+    yield "resolved error", _resolved_errors(summary)
+    yield "dead end", _dead_ends(summary)
+    yield "change", _changes(summary)
+    before: dict[Matter, list[Probe]] = {"read": [], "command": [], "earlier text": []}
     for entry in summary.carried:
         if not _holds(entry):
-            matter = LISTED.get(entry.section, "earlier text")
-            earlier.setdefault(matter, []).append(_earlier(entry))
-    yield chain(_reads(summary), earlier.get("read", ()))
-    yield chain(_commands(summary), earlier.get("command", ()))
-    yield earlier.get("earlier text", ())
-    yield _findings(summary)
+            before[LISTED.get(entry.section, "earlier text")].append(_earlier(entry))
+    yield "read", chain(_reads(summary), before["read"])
+    yield "command", chain(_commands(summary), before["command"])
+    yield "earlier text", before["earlier text"]
+    yield "finding", _findings(summary)
 
 
 def again(
