@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -67,6 +67,23 @@ def agent_turns(
         yield turn, outcomes
         for inner in outcomes:
             yield from agent_turns(setting, inner, depth + 1)
+
+
+_Found = TypeVar("_Found")
+
+
+def of_turn(find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
+    """Found once for a turn, at which several extractors look one after the other."""
+    last: tuple[Turn, _Found] | None = None
+
+    def found(turn: Turn) -> _Found:
+        nonlocal last
+        known = last
+        if known is None or known[0] is not turn:
+            last = known = (turn, find(turn))
+        return known[1]
+
+    return found
 
 
 # Tools that several extractors ask for by name, and texts as keys.

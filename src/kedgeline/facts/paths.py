@@ -9,6 +9,7 @@ from functools import lru_cache
 from posixpath import basename, isabs, join, normpath
 from typing import Any
 
+from kedgeline.facts.extractor import of_turn
 from kedgeline.model import CallRef, SessionFacts, Text, ToolCall, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import shell_line
@@ -255,7 +256,8 @@ _ONLY_LOOKS = re.compile(
 _NAME = re.compile(r"`[^`]+`|\w\.\w|\w_\w|[a-z][A-Z]|[A-Z]{2}")
 
 
-def texts_before(turn: Turn) -> list[str]:
+@of_turn
+def texts_before(turn: Turn) -> Sequence[str]:
     """For each call of a turn what the agent said last before it."""
     found = [turn.assistant_response] * len(turn.tool_calls)
     said = ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Setting, of_turn
 from kedgeline.model import Note, Requested, Text, Turn
 from kedgeline.shell import Outcome
 from kedgeline.text.spoken import at_beginning, command_in, opening, opens_task, proposes
@@ -61,7 +61,8 @@ class Utterance(NamedTuple):
         return f"/{self.command} {self.text}".strip() if self.command else self.text
 
 
-def said_in(turn: Turn) -> list[Utterance]:
+@of_turn
+def said_in(turn: Turn) -> Sequence[Utterance]:
     """What the user said: commands and plans, prompts and words queued, reasons for refusing a
     call. In a sub-agent's turn it is the agent that speaks."""
     if not (turn.user_message or turn.notes or turn.tool_results):

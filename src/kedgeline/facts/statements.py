@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Setting, of_turn
 from kedgeline.facts.requests import said_in
 from kedgeline.facts.rules import CLASS, stems
 from kedgeline.facts.session import USAGE, reports_in
@@ -378,6 +378,7 @@ _TO_THE_USER = re.compile(
 )
 
 
+@of_turn
 def closes(turn: Turn) -> bool:
     """Whether a turn says what came of a request. One whose last sentence announces a call was cut
     off before it."""

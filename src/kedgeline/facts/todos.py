@@ -57,8 +57,10 @@ def says_done(item: str, text: str) -> bool:
 def _told(text: str) -> str:
     """Without questions and case; nothing where nothing is said to be done. Kept for the next item
     that is looked for in the same text."""
-    plain = _QUESTION.sub("", text.replace("’", "'")).casefold()
-    return plain if any(word in plain for word in _EVIDENCE) else ""
+    folded = text.casefold()
+    if not any(word in folded for word in _EVIDENCE):
+        return ""
+    return _QUESTION.sub("", text.replace("’", "'")).casefold()
 
 
 def _of(wanted: str, clause: str) -> bool:

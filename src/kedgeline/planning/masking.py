@@ -102,6 +102,8 @@ def maskable(
         stale = again is not None or last < min(task_from, fresh)
         if one.turn < fresh and stale and not _stays(call, result):
             before = one.size(count) + sum(map(media_tokens, result.media))
+            if before < LEAST_SAVING:
+                continue
             text = notice(call, result, turn=one.turn, tokens=before, again=again, name=name)
             after = count(text)
             if before - after >= LEAST_SAVING:

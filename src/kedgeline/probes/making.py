@@ -663,12 +663,13 @@ class _Finding(NamedTuple):
 def _findings(summary: Summary) -> Iterator[Probe]:
     """Those of the newest turns first, of each turn those that tell most. What was said again is
     told, and asked for, where it was said last."""
-    turns: dict[int, list[_Finding]] = {}
+    turns: dict[int, list[Stated]] = {}
     for said in {said.text: said for said in summary.statements}.values():
-        if said.where in REPORTED and (found := _finding(said)):
-            turns.setdefault(said.turn, []).append(found)
+        if said.where in REPORTED:
+            turns.setdefault(said.turn, []).append(said)
     for turn in sorted(turns, reverse=True):
-        for one in sorted(turns[turn], key=lambda found: -found.telling)[:OF_A_TURN]:
+        found = filter(None, map(_finding, turns[turn]))
+        for one in sorted(found, key=lambda found: -found.telling)[:OF_A_TURN]:
             whose = "a sub-agent" if one.said.where == "report" else "the agent"
             question = f"What did {whose} report in t{turn} about {one.terms[0]}?"
             yield probe("finding", question, one.terms, turn, key=f"{turn} {one.said.place}")

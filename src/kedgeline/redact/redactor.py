@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from kedgeline.model import CallRef, Media, ResultRef, Thinking, Transcript, Turn, Usage, Value
 from kedgeline.redact.rules import all_rules, compiled, has, literals, random_looking
@@ -181,6 +181,39 @@ _WORDLESS = frozenset((int, float, bool, datetime, Media, CallRef, ResultRef, Us
 Any_ = TypeVar("Any_")
 
 
+def texts_in(turn: Turn) -> list[str] | None:
+    """Each text of a turn that is worth cleaning, once; None where it is nested too deep."""
+    found: dict[str, None] = {}
+    level: list[Any] = [turn]
+    for _ in range(DEPTH):
+        below: list[Any] = []
+        for value in level:
+            if type(value) is not str:
+                below += _held_by(value)
+            elif len(value) >= SHORT:
+                found[value] = None
+        if not below:
+            return [*found]
+        level = below
+    return None
+
+
+def _held_by(value: Any) -> Iterable[Any]:
+    """What stands in a value that is no plain text."""
+    kind = type(value)
+    if value is None or kind in _WORDLESS:
+        return ()
+    if isinstance(value, (tuple, list)):
+        return value
+    if kind is Thinking:
+        return (value.text, value.wire)
+    if isinstance(value, msgspec.Struct):
+        return astuple(value)
+    if isinstance(value, dict):
+        return (*value, *value.values())
+    return (str(value),) if isinstance(value, str) else ()
+
+
 class Walk:
     """One turn or transcript. What has nothing to clean is given back as it is, not copied."""
 
@@ -195,10 +228,9 @@ class Walk:
 
     def turn(self, turn: Turn) -> Turn:
         if self._any_secret:
-            only_read = Walk(lambda text: text)
-            walked = only_read.turn(turn)
-            if not self._any_secret(list(only_read._texts)):
-                return walked
+            texts = texts_in(turn)
+            if texts is not None and not self._any_secret(texts):
+                return turn
         self._texts = {}
         self._name_calls(turn)
         return self._fields(turn, DEPTH)

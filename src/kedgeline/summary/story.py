@@ -25,7 +25,7 @@ from kedgeline.model import Called, Level, Requested, Stated
 from kedgeline.model.summary import Summary
 from kedgeline.settings import own_weights
 from kedgeline.summary.state import Item
-from kedgeline.text.prose import announces, cut, names_in, one_line
+from kedgeline.text.prose import announces, cut, letters, names_in, one_line
 
 # What a line of the Story is worth to whoever goes on: a few signals that can be measured, each
 # with a weight (`weights.json`). `kedgeline bench fit` holds them against what sessions used later.
@@ -183,7 +183,9 @@ class Worth:
         self._long = Counter(one.turn for one in summary.statements if one.where == "said")
 
     def of(self, one: Requested | Stated | Called) -> float:
-        return exp(sum(self._given[name] * much for name, much in self.signals(one).items()))
+        return exp(
+            sum(self._given[name] * much for name, much in self.signals(one).items() if much)
+        )
 
     def signals(self, one: Requested | Stated | Called) -> dict[str, float]:
         """What is measured of it."""
@@ -338,12 +340,13 @@ class Story:
         if beside not in self._orders:
             quoted: dict[int, str] = {}
             for item in beside:
+                text = letters(item.text)
                 for turn in item.turns:
-                    quoted[turn] = f"{quoted.get(turn, '')} {letters(item.text)}"
+                    quoted[turn] = f"{quoted.get(turn, '')} {text}"
             left = [
                 number
                 for number, line in enumerate(self.lines)
-                if letters(_first_words(line)) not in quoted.get(line.turn, "")
+                if line.turn not in quoted or letters(_first_words(line)) not in quoted[line.turn]
             ]
             known = self._known.union(*(terms_in(item.text) for item in beside))
             steps = sum(len(self.lines[number].rungs) for number in left)
@@ -381,11 +384,6 @@ class Story:
 def _first_words(line: Line) -> str:
     """All of what was said; of a call its beginning, which longer renditions have as well."""
     return line.rungs[0] if line.voice else line.rungs[0].partition("…")[0]
-
-
-def letters(text: str) -> str:
-    """Letters and digits alone: how a quote is put together does not matter."""
-    return "".join(filter(str.isalnum, text))
 
 
 def levels_of(summary: Summary, told: Iterable[Item]) -> dict[int, Level]:

@@ -22,7 +22,7 @@ from kedgeline.model import (
 from kedgeline.model.fact import net, standing
 from kedgeline.model.summary import CHECKS, Summary
 from kedgeline.summary.state import FIRST, OPEN, THEN, Item, cited, salience
-from kedgeline.summary.story import told_of
+from kedgeline.summary.story import remembered, told_of
 from kedgeline.text.prose import announces, cut, one_line, unmarked
 
 # Files: the net effect of all changes to each, and what was only read.
@@ -87,13 +87,23 @@ def _reported(summary: Summary, of: Iterable[str]) -> dict[str, list[Stated]]:
         for length in range(1, len(parts) + 1):
             ends.setdefault("/".join(parts[-length:]), set()).add(path)
     found: dict[str, list[Stated]] = {}
+    for said, named in _naming(summary):
+        paths = {frozenset(ends[name]) for name in named if name in ends}
+        if len(paths) == 1 and len(one := next(iter(paths))) == 1:
+            found.setdefault(next(iter(one)), []).append(said)
+    return found
+
+
+@remembered
+def _naming(summary: Summary) -> Sequence[tuple[Stated, frozenset[str]]]:
+    """Statements of answers and reports with the files they name, where they name any."""
+    found = []
     for said in summary.statements:
         told = said.where in ("answer", "report", "summary") and not said.code
         if told and not said.text.endswith(":"):  # what only introduces says nothing of the file
-            named = {_PATH_END.sub("", name).rstrip(".:,") for name in _PATH.findall(said.text)}
-            paths = {frozenset(ends[name]) for name in named if name in ends}
-            if len(paths) == 1 and len(one := next(iter(paths))) == 1:
-                found.setdefault(next(iter(one)), []).append(said)
+            named = (_PATH_END.sub("", name).rstrip(".:,") for name in _PATH.findall(said.text))
+            if names := frozenset(named):
+                found.append((said, names))
     return found
 
 

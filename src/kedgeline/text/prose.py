@@ -33,7 +33,13 @@ NO_END = re.compile(
     re.IGNORECASE,
 )
 """A point that ends no sentence: of an abbreviation, or behind the number of a list."""
-_NAME = re.compile(r"`([^`\n]{2,120})`|(--[a-z][\w-]+|\b[A-Za-z_]\w*(?:[._/-]\w+)*)")
+_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
+_LETTERS = re.compile(r"[^\W_]+")
+_NAME = re.compile(
+    r"`([^`\n]{2,120})`"
+    r"|(--[a-z][\w-]+|\b(?![a-z]++(?![\w./-]))[A-Za-z_]\w*(?:[._/-]\w+)*)"
+)
+"""Words in small letters alone, which most are, are passed over."""
 _SHAPED = re.compile(r"[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*|[A-Z][A-Z_\d]{2,}")
 _HEADING = re.compile(r"^ {0,3}(?:#{1,6} .*|\*\*[^*\n]{1,200}\*\*:? *)$", re.MULTILINE)
 _NO_PROSE = ("```", "|", "---")
@@ -59,6 +65,8 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
+    if text.isprintable() and not (text[:1] == " " or text[-1:] == " " or "  " in text):
+        return text  # of all blanks only this one is printable
     line = " ".join(text.split())
     if line.isprintable():  # most are, and taking characters out takes ten times as long
         return line
@@ -72,6 +80,13 @@ def visible(text: str) -> str:
     if text.replace("\n", " ").replace("\t", " ").isprintable():
         return text
     return _COLOUR.sub("", text).translate(_LEFT_OUT)
+
+
+def letters(text: str) -> str:
+    """Letters and digits alone: how a quote is put together does not matter."""
+    if text.isascii():  # a table is twenty times as fast
+        return text.encode().translate(None, _SIGNS).decode()
+    return "".join(_LETTERS.findall(text))
 
 
 def cut(text: str, most: int) -> str:
@@ -249,7 +264,8 @@ _MATCHING_TAG = re.compile(r"(< ?/? ?kedgeline)[-_](?=summary)", re.IGNORECASE)
 
 def plain(text: str) -> str:
     """Text in the form in which texts are compared: on one line."""
-    return _MATCHING_TAG.sub(r"\1-", as_said(one_line(text)))
+    line = as_said(one_line(text))
+    return _MATCHING_TAG.sub(r"\1-", line) if "<" in line else line
 
 
 def holds(text: str, part: str) -> bool:
