@@ -237,8 +237,8 @@ def _earlier_requests(summary: Summary, *, current: bool) -> Iterator[Probe]:
     opened = [one for one in rest[:first] if one.scope == "new"]
     for one in (*reversed(rest[first:]), *reversed(opened)):
         question = f"What did the user ask for in t{one.turn}?"
-        told = (beginning(one.text),)
-        yield probe("earlier request", question, told, one.turn, key=str(one.turn))
+        words = beginning(one.text)
+        yield probe("earlier request", question, (words,), one.turn, key=str(one.turn))
 
 
 def _words_since(summary: Summary, *, current: bool) -> Iterator[Probe]:
@@ -333,9 +333,8 @@ def _open(summary: Summary, *, in_the_way: bool) -> Iterator[ErrorSeen]:
 
 
 def _open_error(seen: ErrorSeen, *, critical: bool) -> Probe:
-    question = f"Which error of t{seen.turn} is still open?"
-    expected = ("OPEN", seen.line)
-    return probe("open error", question, expected, seen.turn, critical=critical, key=seen.key)
+    question, told = f"Which error of t{seen.turn} is still open?", ("OPEN", seen.line)
+    return probe("open error", question, told, seen.turn, critical=critical, key=seen.key)
 
 
 def _resolved_errors(summary: Summary) -> Iterator[Probe]:
@@ -435,10 +434,10 @@ def _open_tasks(summary: Summary) -> Iterator[Probe]:
 
 
 def _tasks_done(summary: Summary) -> Iterator[Probe]:
-    done = [todo for todo in summary.tasks_now() if todo.status == "completed"]
-    for todo in sorted(done, key=lambda one: -one.turn):
-        question = f"Which task was completed in t{todo.turn}?"
-        yield probe("task done", question, (todo.text,), todo.turn, key=todo.key)
+    for todo in sorted(summary.tasks_now(), key=lambda one: -one.turn):
+        if todo.status == "completed":
+            question = f"Which task was completed in t{todo.turn}?"
+            yield probe("task done", question, (todo.text,), todo.turn, key=todo.key)
 
 
 def _questions(summary: Summary) -> Iterator[Probe]:
