@@ -165,4 +165,4 @@ def test_a_patch_gives_each_file_its_own_lines() -> None:
 def test_the_comment_above_a_definition_says_what_it_is_for() -> None:
     new = "// lowerCrane is for when the wind is up. More.\nfunc lowerCrane() {}\n"
     told = change_of("crane.go", [Replacement("", new)]).what
-    assert told == "adds `lowerCrane` (`lowerCrane`: “lowerCrane is for when the wind is up”)"
+    assert told == "adds `lowerCrane` (`lowerCrane`: “is for when the wind is up”)"

@@ -51,7 +51,9 @@ def test_counts_and_success_come_from_the_runner() -> None:
         ("npm ci && ruff check .", "lint"),
         ("pip install -r a.txt && git commit -m x", "install"),
         ("git add a && git commit -m x", "commit"),
-        ("ls && cat a", "other"),
+        ("ls && cat a", "look"),
+        ("git status", "other"),
+        ("git show 0a1b2c3d", "look"),
     ],
 )
 def test_a_line_is_named_after_its_weightiest_command(line: str, purpose: str) -> None:

@@ -156,12 +156,14 @@ def test_create_and_update_are_what_the_tool_reports() -> None:
         ("shop.py", "class Shop:", ""),
         ("shop.md", "return n", "# sold in pieces"),
         ("shop.py", "nowhere", ""),
+        ("shop.go", "wrap()", "func Sell() {"),
     ],
 )
 def test_what_encloses_an_edit_is_told(name: str, old: str, around: str) -> None:
     before = (
         "import os\n\nclass Shop:\n    def sell(self, n):\n"
         "# sold in pieces\n        if n:\n            return n\n"
+        "func Sell() {\n\task := `\nDo it slowly.`\n\twrap()\n}\n"
     )
     records = Records()
     records.user("edit")
@@ -501,6 +503,15 @@ def compacted(records: Records) -> None:
     data = {"trigger": "auto", "preTokens": 160_000}
     records.add("system", parent=None, subtype="compact_boundary", compactMetadata=data)
     records.user("This session is being continued from …", isCompactSummary=True)
+
+
+def test_a_file_that_begins_behind_a_compaction_tells_what_its_summary_says() -> None:
+    """What was agreed on before stood nowhere in a session that was resumed in a new file."""
+    records = Records()
+    compacted(records)
+    records.assistant("m1", text("1"))
+    turns, _ = records.read()
+    assert [(t.user_message, [note.kind for note in t.notes]) for t in turns] == [("", ["summary"])]
 
 
 def test_a_compaction_by_the_client_is_exposed_and_is_not_a_prompt() -> None:

@@ -15,7 +15,7 @@ import kedgeline.pipeline.outcomes
 import kedgeline.pipeline.view
 import kedgeline.summary.listing
 import kedgeline.summary.markdown
-import kedgeline.summary.work
+import kedgeline.summary.files
 import kedgeline.text.prose
 from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.model import Text, Transcript, Turn
@@ -56,7 +56,7 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "marks stay in what changed in a file": (
         "file",
-        [(kedgeline.summary.work, "unmarked", same)],
+        [(kedgeline.summary.files, "unmarked", same)],
         "a mark",
     ),
     "what nobody sees stays": (

@@ -51,7 +51,7 @@ def test_files_are_a_table_of_net_effects() -> None:
         FileRead(turn=2, path="read|only.py", why="to see the rule"),
     )
     assert section(text, "Files Modified")[2:] == [
-        "| new.py | created | adds `A` [t1]; adds `B` [t4] |",
+        "| new.py | created | adds `A`, `B` [t1, t4] |",
         "| old.py | deleted | [t5-6] |",
     ]
     assert section(text, "Files Read (Not Modified)") == ["- read|only.py: to see the rule [t2]"]

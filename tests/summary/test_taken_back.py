@@ -7,8 +7,9 @@ from typing import Any
 from kedgeline.model import AnyFact, CommandRun, Committed, FileChanged, FileRead
 from kedgeline.model.fact import standing
 from kedgeline.probes import probes_of
+from kedgeline.summary.files import files, reads
 from kedgeline.summary.state import build, merged
-from kedgeline.summary.work import files, reads, state
+from kedgeline.summary.work import state
 
 ROOM = 100_000
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.paths import WorkingFolder, below
+from kedgeline.facts.steps import only_looks
 from kedgeline.model import CommandRun, Note, Speaker, ToolCall, ToolResult, Turn
 from kedgeline.shell import CHECKS, Counts, Outcome, Purpose, Run
 from kedgeline.shell.calls import left_alone, purpose_of, runs_of, shell_line, still_running
@@ -435,7 +436,7 @@ class CommandExtractor:
             by=by,
             command=command,
             key=canonical(command, root=self._setting.root, folder=folder),
-            purpose=run.purpose if run else _purpose(command),
+            purpose=_purpose(command, run),
             success=success,
             passed=counts.passed if counts else None,
             failed=counts.failed if counts else None,
@@ -509,10 +510,18 @@ def _about_by_hand(one: ByHand, *, success: bool | None) -> str:
     return telling(one.outcome, one.outcome.runs, success=success) or BY_USER
 
 
-def _purpose(line: str) -> Purpose:
-    """The weightiest among the commands of a line that is not known to have run."""
-    purposes = {purpose_of(command.words) for command in commands_in(line)}
-    return next((one for one in WEIGHT if one in purposes), "other")
+_LOOKED_AGAIN = re.compile(
+    r"git (?:-C \S{1,200} )?(?:status|diff|log|show|branch)\b(?!.*\b[0-9a-f]{7,40}\b).*", re.DOTALL
+)
+"""Looking that is done again and again: the state of the repository, no commit by its name."""
+
+
+def _purpose(line: str, run: Run | None) -> str:
+    """The weightiest among the commands of a line."""
+    purposes = {run.purpose} if run else {purpose_of(one.words) for one in commands_in(line)}
+    purpose = next((one for one in WEIGHT if one in purposes), "other")
+    looks = purpose == "other" and only_looks(line) and not _LOOKED_AGAIN.fullmatch(line)
+    return "look" if looks else purpose
 
 
 def _given_up(result: ToolResult) -> bool:

@@ -664,7 +664,11 @@ def _main(symbols: Iterable[Symbol]) -> list[Symbol]:
 def _documented(symbols: Sequence[Symbol], text: str) -> str:
     """What the comments above definitions say: nobody says better what they are for."""
     found = ((symbol, _comment_above(text, symbol.start)) for symbol in symbols)
-    told = [f"{_name(symbol)}: “{said}”" for symbol, said in found if said][:DOCUMENTED]
+    told = [
+        f"{_name(symbol)}: “{said.removeprefix(symbol.name).strip()}”"
+        for symbol, said in found
+        if said
+    ][:DOCUMENTED]
     return f" ({'; '.join(told)})" if told else ""
 
 

@@ -155,6 +155,8 @@ LOOKED_BACK = 2_000
 """Lines above an edit among which those that enclose it are looked for."""
 HEAD_LENGTH = 200
 """Characters of such a line."""
+NOT_OPENING = (".", "`", ";", '"', "'")
+"""How no line ends that encloses others: prose in a string of several lines does."""
 _HEADING = re.compile(r"#{1,6} \S")
 
 
@@ -176,7 +178,7 @@ def enclosing(text: str, place: int, path: str) -> str:
             continue
         bare = one.lstrip()
         width = len(one[: len(one) - len(bare)].expandtabs())
-        if width < indent and bare[:1].isalpha():
+        if width < indent and bare[:1].isalpha() and not bare.endswith(NOT_OPENING):
             found.append(one[:HEAD_LENGTH])
             indent = width
     return "\n".join(reversed(found))

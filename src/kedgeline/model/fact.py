@@ -94,7 +94,8 @@ class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
     key: str = ""
     """The canonical form: variants of one command, piped or with another folder, share it."""
     purpose: str = "other"
-    """The weightiest purpose among its simple commands; see `kedgeline.shell.Purpose`."""
+    """The weightiest purpose among its simple commands; see `kedgeline.shell.Purpose`. `look`
+    where it changes nothing and checks nothing."""
     success: bool | None = None
     passed: int | None = None
     """Counts of a test runner, where it gave any."""

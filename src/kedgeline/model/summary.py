@@ -7,6 +7,7 @@ done."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
@@ -207,6 +208,15 @@ class Summary(Value, frozen=True):
             if one.state == "running":
                 running[key] = group
         return [tuple(group) for group in groups]
+
+    def lines_run(self) -> Iterator[tuple[CommandRun, ...]]:
+        """The runs of each command that may be needed again: of those that only look, what was
+        looked at more than once."""
+        for runs in self.commands.values():
+            lines = Counter(run.command for run in runs)
+            kept = [run for run in runs if run.purpose != "look" or lines[run.command] > 1]
+            if kept:
+                yield tuple(kept)
 
     def files_now(self) -> dict[str, tuple[FileChanged, ...]]:
         """The changes of each file that stand, by the name it has now, in the order of turns."""

@@ -582,7 +582,7 @@ def _session(summary: Summary) -> Iterator[Probe]:
 
 def _commands(summary: Summary) -> Iterator[Probe]:
     """Command lines verbatim: checks before others, then by use, then by age."""
-    runs = [run for runs in summary.commands.values() for run in runs]
+    runs = [run for runs in summary.lines_run() for run in runs]
     times = Counter(run.command for run in runs)
     newest = {run.command: run for run in runs}
 

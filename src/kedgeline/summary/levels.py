@@ -234,7 +234,9 @@ def _by_worth(items: Sequence[Item]) -> Iterator[tuple[_Step, float]]:
             more = max(1.0, item.length(rung) - item.length(rung - 1)) / CHARACTERS
             worth = item.worth * (DETAIL_WORTH.get(item.section, 1.0) if item.detail else 1.0)
             density = min(density, worth / more**LENGTH)
-            tier = item.tier + 1 if item.tier == ALWAYS else item.tier
+            # all tell something of what changed before some tell more
+            later = item.tier == ALWAYS or (rung > 1 and bool(item.detail))
+            tier = item.tier + later
             found.append((tier, -density, position, rung, more))
     for _, _, position, rung, tokens in sorted(found):
         yield _Step(position, rung), tokens

@@ -9,15 +9,14 @@ from typing import Literal
 
 from kedgeline.model import Answered, Decided, Requested, Speaker, Stated, Worded
 from kedgeline.model.summary import Entry, SectionName, Summary
+from kedgeline.summary.files import files, reads
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, THEN, WORDS, Item, salience
 from kedgeline.summary.story import remembered, sights_of
 from kedgeline.summary.work import (
     commands,
     errors,
-    files,
     next_steps,
     questions,
-    reads,
     risks,
     state,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -15,186 +15,12 @@ from kedgeline.model import (
     Committed,
     ErrorResolved,
     ErrorSeen,
-    FileChanged,
-    FileRead,
-    Stated,
 )
 from kedgeline.model.fact import net, standing
 from kedgeline.model.summary import CHECKS, Summary
-from kedgeline.summary.state import FIRST, OPEN, THEN, Item, cited, salience
-from kedgeline.summary.story import remembered, told_of
-from kedgeline.text.prose import announces, cut, one_line, unmarked
-
-# Files: the net effect of all changes to each, and what was only read.
-
-_USED = re.compile(
-    r"(?:with|without|imports|no longer imports|in `[^`]*`: with(?:out)?)\b|“|`.{0,200}` → "
-)
-"""A change that says what is used now, or quotes a line: less telling than what came and went."""
-CHANGES_SHOWN = 4
-"""Changes of one file told apart; the others are one of the turns."""
-DETAIL_SHOWN = 320
-"""Characters of what changed in one file."""
-ADDED_SHOWN, ADDED_MOST = 120, 2
-"""Characters of what one change added to a file, and changes, where there is little room."""
-WORKED_ON = 24
-"""Turns after which a change counts half as recent."""
-NEWEST_SHOWN = 160
-"""Characters of the last change of a file, where there is little room."""
-SAID_SHOWN = 200
-"""Characters of what an answer said of a file."""
-SAID_MOST = 2
-"""Statements about one file in its row."""
-_PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*\.\w{1,8}(?:[:#][\d,-]+)?")
-_READ_FOR = re.compile(
-    r"\b(?:read|checked|examined|opened|looked (?:at|into|through))\b.{1,200}?"
-    r" ((?:for|to|because|as|since) \S.{2,300}?)\.?$",
-    re.IGNORECASE,
-)
-_PATH_END = re.compile(r"[:#][\d,-]+$")
-WHY_SHOWN = 120
-"""Characters of why a file was read."""
-
-
-def files(summary: Summary) -> Iterator[Item]:
-    """One row per file that is different now; created then deleted is nothing. What an answer or a
-    report said of the file stands in its row, behind what the edits show."""
-    said = _reported(summary, summary.files)
-    for path, events in summary.files_different().items():
-        turns = tuple(event.turn for event in events)
-        detail = _detail(events) or cited(turns)
-        told = [one for one in said.get(path, ()) if one.turn >= turns[0]][: -SAID_MOST - 1 : -1]
-        quotes = [f"“{cut(unmarked(one.text), SAID_SHOWN)}” [t{one.turn}]" for one in told]
-        longer = ("; ".join((*quotes[:n], detail)) for n in range(len(quotes) + 1))
-        shortest, *more = dict.fromkeys((_added(events) or _newest(events) or detail, *longer))
-        yield Item(
-            "Files Modified",
-            path,
-            turns,
-            tier=OPEN,
-            worth=salience("file changed", recent=_fresh(turns, summary), again=len(turns) - 1),
-            action=net(events),
-            detail=shortest,
-            more=tuple(more),
-        )
-
-
-def _reported(summary: Summary, of: Iterable[str]) -> dict[str, list[Stated]]:
-    """By file the statements of answers and reports that name it, and no other one."""
-    ends: dict[str, set[str]] = {}
-    for path in of:
-        parts = path.split("/")
-        for length in range(1, len(parts) + 1):
-            ends.setdefault("/".join(parts[-length:]), set()).add(path)
-    found: dict[str, list[Stated]] = {}
-    for said, named in _naming(summary):
-        paths = {frozenset(ends[name]) for name in named if name in ends}
-        if len(paths) == 1 and len(one := next(iter(paths))) == 1:
-            found.setdefault(next(iter(one)), []).append(said)
-    return found
-
-
-@remembered
-def _naming(summary: Summary) -> Sequence[tuple[Stated, frozenset[str]]]:
-    """Statements of answers and reports with the files they name, where they name any."""
-    found = []
-    for said in summary.statements:
-        told = said.where in ("answer", "report", "summary") and not said.code
-        if told and not said.text.endswith(":"):  # what only introduces says nothing of the file
-            named = (_PATH_END.sub("", name).rstrip(".:,") for name in _PATH.findall(said.text))
-            if names := frozenset(named):
-                found.append((said, names))
-    return found
-
-
-def reads(summary: Summary) -> Iterator[Item]:
-    """Files that were read and are as they were."""
-    changed = {path for path, events in summary.files.items() if net(events)}
-    said = _reported(summary, summary.reads)
-    for path, sights in summary.reads.items():
-        if path in changed:
-            continue
-        turns = tuple(sight.turn for sight in sights)
-        yield Item(
-            "Files Read (Not Modified)",
-            path,
-            turns,
-            tier=THEN,
-            worth=salience("file read", recent=_recent(turns, summary), again=len(turns) - 1),
-            detail=_why(sights, said.get(path, ())),
-        )
-
-
-def changes(events: Sequence[FileChanged]) -> dict[str, list[int]]:
-    """What changed, each change once, with its turns, in the order of the last of them."""
-    told: dict[str, list[int]] = {}
-    for event in events:
-        words = unmarked(event.what or event.said)
-        if event.source == "outside":
-            words = f"by the user, outside the session: {words}" if words else "by the user"
-        elif event.source == "agent":
-            words = f"by a sub-agent: {words}" if words else "by a sub-agent"
-        if event.action == "renamed":
-            before = unmarked(event.renamed_from)
-            words = f"renamed from {before}" + (f"; {words}" if words else "")
-        if words:
-            told[words] = [*told.pop(words, []), event.turn]
-    return told
-
-
-def _detail(events: Sequence[FileChanged]) -> str:
-    """The newest change, and of those before it what came and went by name before what is only
-    used; in their order, as many as there is room for."""
-    told = list(changes(events).items())
-    order = sorted(
-        range(len(told)), key=lambda n: (n != len(told) - 1, bool(_USED.match(told[n][0])), -n)
-    )
-    chosen: list[int] = []
-    for place in order[:CHANGES_SHOWN]:
-        if len(_listed(told, [*chosen, place])) > DETAIL_SHOWN and chosen:
-            break
-        chosen.append(place)
-    return cut(_listed(told, chosen), DETAIL_SHOWN)
-
-
-def _added(events: Sequence[FileChanged]) -> str:
-    """What came into a file, by name alone: the shortest that says what it is for now."""
-    added: dict[str, list[int]] = {}
-    for words, turns in changes(events).items():
-        for part in words.split("; "):
-            if part.startswith("adds "):
-                added[cut(part.partition(" (")[0], ADDED_SHOWN)] = turns
-    return "; ".join(f"{words} {cited(added[words])}" for words in [*added][-ADDED_MOST:])
-
-
-def _newest(events: Sequence[FileChanged]) -> str:
-    """The last change alone, and the turns of all."""
-    told = list(changes(events))
-    turns = cited(event.turn for event in events)
-    return f"{cut(told[-1], NEWEST_SHOWN)} {turns}" if told else ""
-
-
-def _listed(told: Sequence[tuple[str, list[int]]], chosen: Sequence[int]) -> str:
-    return "; ".join(f"{told[n][0]} {cited(told[n][1])}" for n in sorted(chosen))
-
-
-def _fresh(turns: Sequence[int], summary: Summary) -> float:
-    """What was worked on last comes first, however long the session is."""
-    return float(0.5 ** ((summary.through - max(turns)) / WORKED_ON))
-
-
-def _recent(turns: Sequence[int], summary: Summary) -> float:
-    return max(turns) / (summary.through + 2)
-
-
-def _why(sights: Sequence[FileRead], said: Sequence[Stated]) -> str:
-    """The lines, and what it was read for: as said before the call, else after it."""
-    lines = dict.fromkeys(sight.lines for sight in sights if sight.lines)
-    told = (found[1] for one in said if (found := _READ_FOR.search(unmarked(one.text))))
-    why = next((sight.why for sight in reversed(sights) if sight.why), "") or next(told, "")
-    parts = (f"lines {', '.join([*lines][-3:])}" if lines else "", cut(why, WHY_SHOWN))
-    return "; ".join(part for part in parts if part)
-
+from kedgeline.summary.state import FIRST, OPEN, THEN, Item, salience
+from kedgeline.summary.story import told_of
+from kedgeline.text.prose import announces, cut, one_line
 
 # Errors that are open, how others were resolved, ways that led nowhere, and risks.
 
@@ -270,7 +96,7 @@ LONGEST = 400
 
 def commands(summary: Summary) -> Iterator[Item]:
     """Of one command with different endings the line used most and newest, then the others."""
-    for runs in summary.commands.values():
+    for runs in summary.lines_run():
         lines = Counter(run.command for run in runs)
         newest = {run.command: run for run in runs}
         worked = {run.command for run in runs if run.success}

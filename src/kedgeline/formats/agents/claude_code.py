@@ -512,6 +512,8 @@ class _Session(SessionReader):
             boundary = boundary or self._compaction(line, {}, None)
             made = replace(boundary, summary=_text(entry, "\n\n"), source=source)
             self.log.compactions.append(made)
+            if not made.turn:  # nothing else in this file tells what came before
+                self.user(line, [Note(kind="summary", text=made.summary)], time=entry.timestamp)
             return
         self._facts(entry)
         heard = self._heard(line, entry, message)
