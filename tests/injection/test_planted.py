@@ -13,9 +13,9 @@ import kedgeline.formats.providers.shape
 import kedgeline.model.catalogue
 import kedgeline.pipeline.outcomes
 import kedgeline.pipeline.view
+import kedgeline.summary.files
 import kedgeline.summary.listing
 import kedgeline.summary.markdown
-import kedgeline.summary.files
 import kedgeline.text.prose
 from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.model import Text, Transcript, Turn
