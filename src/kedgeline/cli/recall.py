@@ -266,7 +266,7 @@ def summarize(
     """Summarize a whole session as a hand-off: Markdown on stdout.
 
     Args:
-        tokens TOKENS: Longest summary, in tokens; 2048 if not given.
+        tokens TOKENS: Target length; 2048 if not given. Rules and the request are always included.
         level N: A named level: 128 (one line), 512 (five lines) or 2048.
         style NAME: markdown, session-file, outcomes or json (all that is known).
         phase NAME: For the end of research, planning or implementation; auto detects which.
@@ -309,10 +309,19 @@ def summarize(
         text = at_level(state, level, counter.count)
     else:
         text = hand_on(state, room, counter.count).text
+    _report_excess(counter.count(text), tokens)
     if json:
         write_json({"markdown": text, "tokens": counter.count(text), "style": style, **kept})
     else:
         typer.echo(harmless(text))
+
+
+def _report_excess(size: int, tokens: int | None) -> None:
+    if tokens is not None and size > tokens:
+        say(
+            f"{size:,} tokens, more than the {tokens:,} asked for: "
+            "rules and the current request are always included"
+        )
 
 
 def session_file_writer(wanted: SessionFile) -> Callable[..., Path] | None:
