@@ -309,14 +309,14 @@ def summarize(
         text = at_level(state, level, counter.count)
     else:
         text = hand_on(state, room, counter.count).text
-    _report_excess(counter.count(text), tokens)
     if json:
         write_json({"markdown": text, "tokens": counter.count(text), "style": style, **kept})
     else:
-        typer.echo(harmless(text))
+        _print_summary(text, counter.count(text), tokens)
 
 
-def _report_excess(size: int, tokens: int | None) -> None:
+def _print_summary(text: str, size: int, tokens: int | None) -> None:
+    typer.echo(harmless(text))
     if tokens is not None and size > tokens:
         say(
             f"{size:,} tokens, more than the {tokens:,} asked for: "
