@@ -49,6 +49,10 @@ def told(*turns: Turn) -> list[object]:
     return list(facts_of(Transcript(format="test", turns=turns)))
 
 
+def test_half_a_surrogate_pair_stops_nothing() -> None:
+    assert told(odd("\ud800 never"))
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:

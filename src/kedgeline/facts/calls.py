@@ -4,11 +4,11 @@ A call is told and never shown in a tool's syntax, which a model would imitate."
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from kedgeline.facts.edits import Replacement, change_of, differing, replacements_of
@@ -204,11 +204,15 @@ def _lines(given: dict[str, Any]) -> str:
     return f":{start}-{end}" if isinstance(end, int) else f":{start}"
 
 
+_IN_SHORT: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
+
+
 def _arguments(given: Mapping[str, Any]) -> str:
     """Arguments as `name: value`, lists and objects in short."""
     parts = []
     for name, value in given.items():
-        plain = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        # Not msgspec: half a surrogate pair would stop it.
+        plain = value if isinstance(value, str) else json.dumps(value, **_IN_SHORT)
         parts.append(f"{name}: {cut(one_line(plain[: 4 * ARGUMENT_MOST]), ARGUMENT_MOST)}")
     return "; ".join(parts)
 
