@@ -37,7 +37,7 @@ from kedgeline.summary import fit as fitting_fit
 from kedgeline.summary import merged as state_merged
 from kedgeline.summary import render as markdown_render
 from kedgeline.summary.state import WORDS, Item
-from kedgeline.summary.story import Raise, Story, line_position
+from kedgeline.summary.story import Raise, line_position
 from kedgeline.text.prose import plain
 from kedgeline.tokens import tokens_of
 
@@ -182,9 +182,14 @@ def anchored_summary(job: Job, plan: Plan, state: Summary, standing: Standing) -
     return Told(fitted.text, state, standing, fitted.items)
 
 
+def around_of(job: Job) -> int:
+    """Tokens of what stands around the text."""
+    return job.counter.count(wrapped("", job.kept_as))
+
+
 def room_of(job: Job, plan: Plan) -> int:
-    """Tokens of the text alone, without what stands around it."""
-    return plan.summary_room - job.counter.count(wrapped("", job.kept_as))
+    """Tokens of the text alone."""
+    return plan.summary_room - around_of(job)
 
 
 def most_room(job: Job, plan: Plan, limit: int) -> int:
@@ -294,103 +299,89 @@ def repaired(job: Job, flow: ConversationFlow, draft: Draft) -> Draft:
     if first is None or not first.failed or job.style != "anchored" or not draft.plan.folded:
         return draft
     if not _is_accepted(draft):
-        draft = _better(_folding_more(job, flow, draft), draft)
-    room = max(_room_for(job, draft), draft.plan.summary_room)
-    best = _better(_added(job, draft, room), draft)
-    every = [one.probe for one in draft.verdict.answers] if draft.verdict else []
-    for probes in ([*filter(must_be_said, every)], every):
+        draft = _better(_folding_more(job, flow, _Repair(job, draft)), draft)
+    repair = _Repair(job, draft)
+    room = repair.room()
+    best = draft
+    if (besides := room - draft.plan.summary_room) > 0:
+        best = _better(repair.rendered(room, repair.failed, besides=besides), draft)
+    for probes in (repair.must, repair.asked):
         if not _is_accepted(best):
-            best = _better(_rendered(job, draft, room, probes), best)
+            best = _better(repair.rendered(room, probes), best)
     return best._replace(verdict=_counted(job, best, first))
 
 
-def _added(job: Job, draft: Draft, room: int) -> Draft | None:
-    """With what answers the probes added to what is there, where the budget has room for it."""
-    besides = room - draft.plan.summary_room
-    failed = [one.probe for one in draft.verdict.failed] if draft.verdict else []
-    return _rendered(job, draft, room, failed, besides=besides) if besides > 0 else None
-
-
-def _folding_more(job: Job, flow: ConversationFlow, draft: Draft) -> Draft | None:
+def _folding_more(job: Job, flow: ConversationFlow, repair: _Repair) -> Draft | None:
     """Fewer turns kept, where what the summary must say takes more than they leave."""
-    state, verdict, plan = draft.told.state, draft.verdict, draft.plan
-    if state is None or verdict is None:
-        return None
-    must = [one.probe for one in verdict.answers if one.probe.critical or must_be_said(one.probe)]
-    around = job.counter.count(wrapped("", job.kept_as))
-    items = items_of(state, draft.told.standing)
-    needs = around + _needs(job, items, story_of(state), must)
+    needs = around_of(job) + repair.needs(repair.must)
     room = min(needs, int(job.budget.target * MOST_OF_TARGET))
-    if room <= most_room(job, plan, job.budget.target):
+    if room <= most_room(job, repair.plan, job.budget.target):
         return None
     plan = plan_of(job, flow, replace(job.budget, summary=room))
     told = summary_of(job, flow, plan)
     return Draft(plan, told, verdict_of(job, plan, told)) if plan.folded else None
 
 
-def _room_for(job: Job, draft: Draft) -> int:
-    """Tokens for what is asked for beside what is there.
+class _Repair:
+    """What a draft could say, and what its probes ask."""
 
-    What every hand-off must say gets all that the target leaves, what is asked for by rank up to
-    twice what was meant. What is critical gets what the window leaves: a context that can be sent
-    and says what matters is worth more than a little room."""
-    state, verdict, plan = draft.told.state, draft.verdict, draft.plan
-    if state is None or verdict is None:
-        return 0
-    items, story = items_of(state, draft.told.standing), story_of(state)
-    failed = [answer.probe for answer in verdict.failed]
-    must = [probe for probe in failed if must_be_said(probe)]
-    target = most_room(job, plan, job.budget.target)
-    usable = most_room(job, plan, int(job.budget.usable * (1 - SPARE)))
-    room = plan.summary_room
-    rooms = [
-        min(target, room + _needs(job, items, story, must)),
-        min(target, MORE_ROOM * room, room + _needs(job, items, story, failed)),
-    ]
-    if verdict.critical_failures:
-        critical = [answer.probe for answer in verdict.answers if answer.probe.critical]
-        around = job.counter.count(wrapped("", job.kept_as))
-        rooms.append(min(usable, around + _needs(job, items, story, critical)))
-    return max(rooms)
+    def __init__(self, job: Job, draft: Draft) -> None:
+        self._job, self.plan = job, draft.plan
+        self._state, self._standing = draft.told.state or Summary(), draft.told.standing
+        self._items, self._story = items_of(self._state, self._standing), story_of(self._state)
+        answers = draft.verdict.answers if draft.verdict else ()
+        self.asked = [one.probe for one in answers]
+        self.failed = [one.probe for one in answers if not one.passed]
+        self.must = [probe for probe in self.asked if must_be_said(probe)]
 
+    def needs(self, probes: Iterable[Probe]) -> int:
+        """Tokens of a text that answers these probes and says nothing else."""
+        asked = wanted(self._items, probes, self._story)
+        told = [
+            item.raised(item.rungs - 1 if (place, True) in asked else 0)
+            for place, item in enumerate(self._items)
+            if (place, True) in asked or (place, False) in asked
+        ]
+        told += self._story.items(
+            Raise(line, 0, 0.0)
+            for line in range(len(self._story.lines))
+            if (line_position(line), False) in asked
+        )
+        return self._job.counter.count(markdown_render(told, len(self._items)))
 
-def _rendered(
-    job: Job, draft: Draft, room: int, asked: Sequence[Probe], *, besides: int = 0
-) -> Draft | None:
-    """The summary again, with what answers these probes first; or, in so many tokens of the room,
-    besides what is there."""
-    state, standing = draft.told.state, draft.told.standing
-    if state is None or draft.verdict is None:
-        return None
-    longer = replace(draft.plan, summary_room=room)
-    items, story = items_of(state, standing), story_of(state)
-    fitted = fitting_fit(
-        items,
-        room_of(job, longer) - besides,
-        job.counter.count,
-        wanted(items, asked, story),
-        besides=besides,
-        story=story,
-    )
-    told = Told(fitted.text, state, standing, fitted.items)
-    probes = [one.probe for one in draft.verdict.answers]
-    return Draft(longer, told, verdict_of(job, longer, told, probes))
+    def room(self) -> int:
+        """Tokens for what is asked for beside what is there.
 
+        What every hand-off must say gets all that the target leaves, what is asked for by rank up
+        to twice what was meant. What is critical gets what the window leaves: a context that can be
+        sent and says what matters is worth more than a little room."""
+        job, room = self._job, self.plan.summary_room
+        target = most_room(job, self.plan, job.budget.target)
+        rooms = [
+            room,
+            min(target, room + self.needs(filter(must_be_said, self.failed))),
+            min(target, MORE_ROOM * room, room + self.needs(self.failed)),
+        ]
+        if any(probe.critical for probe in self.failed):
+            usable = most_room(job, self.plan, int(job.budget.usable * (1 - SPARE)))
+            critical = (probe for probe in self.asked if probe.critical)
+            rooms.append(min(usable, around_of(job) + self.needs(critical)))
+        return max(rooms)
 
-def _needs(job: Job, items: Sequence[Item], story: Story, probes: Iterable[Probe]) -> int:
-    """Tokens of a text that answers these probes and says nothing else."""
-    asked = wanted(items, probes, story)
-    told = [
-        item.raised(item.rungs - 1 if (place, True) in asked else 0)
-        for place, item in enumerate(items)
-        if (place, True) in asked or (place, False) in asked
-    ]
-    told += story.items(
-        Raise(line, 0, 0.0)
-        for line in range(len(story.lines))
-        if (line_position(line), False) in asked
-    )
-    return job.counter.count(markdown_render(told, len(items)))
+    def rendered(self, room: int, probes: Sequence[Probe], *, besides: int = 0) -> Draft:
+        """The summary again, with what answers these probes first; or, in so many tokens of the
+        room, besides what is there."""
+        job, longer = self._job, replace(self.plan, summary_room=room)
+        fitted = fitting_fit(
+            self._items,
+            room_of(job, longer) - besides,
+            job.counter.count,
+            wanted(self._items, probes, self._story),
+            besides=besides,
+            story=self._story,
+        )
+        told = Told(fitted.text, self._state, self._standing, fitted.items)
+        return Draft(longer, told, verdict_of(job, longer, told, self.asked))
 
 
 def _is_accepted(draft: Draft) -> bool:

@@ -268,19 +268,29 @@ def about(reading: Logged, session: int = 0, *, lone: str | None = None) -> Tran
     """What a reading that is over found beside the turns, with its sub-agents. `lone` is the
     sub-agent whose own file it is."""
     log = reading.log
-    calls = log.delegated_by
-    agents = tuple(
+    known = (key for key in log.lengths if key[0] == session and key[1] not in ("", lone))
+    agents = _agents(reading, {key: [] for key in known})
+    first = _transcript(reading, {}, session, first=True)
+    pending = log.pending.get((session, lone or ""))
+    return replace(first, pending=pending, agents=agents, agent="")
+
+
+def _agents(
+    reading: Logged, threads: Mapping[tuple[int, str], list[Turn]]
+) -> tuple[Transcript, ...]:
+    """The sub-agents among the threads of a session."""
+    log, calls = reading.log, reading.log.delegated_by
+    return tuple(
         Transcript(
             format=reading.format,
+            turns=tuple(turns),
+            pending=log.pending.get((number, agent)),
             agent=agent,
             delegated_by=calls.get(agent, ""),
-            pending=log.pending.get((session, agent)),
         )
-        for number, agent in log.lengths
-        if number == session and agent not in ("", lone)
+        for (number, agent), turns in threads.items()
+        if agent
     )
-    first = _transcript(reading, {}, session, first=True)
-    return replace(first, pending=log.pending.get((session, lone or "")), agents=agents, agent="")
 
 
 def collect(
@@ -328,21 +338,10 @@ def _transcript(
 ) -> Transcript:
     """One session; what was found beside the turns of the whole file goes with the first."""
     log = reading.log
-    calls = log.delegated_by
-    agents = [
-        Transcript(
-            format=reading.format,
-            turns=tuple(turns),
-            pending=log.pending.get((number, agent)),
-            agent=agent,
-            delegated_by=calls.get(agent, ""),
-        )
-        for (number, agent), turns in threads.items()
-        if number == session and agent
-    ]
+    agents = _agents(reading, {key: turns for key, turns in threads.items() if key[0] == session})
     main = tuple(threads.get((session, ""), ()))
     pending = log.pending.get((session, ""))
-    alone = agents.pop() if len(agents) == 1 and not main and pending is None else None
+    alone = agents[0] if len(agents) == 1 and not main and pending is None else None
     return Transcript(
         format=reading.format,
         turns=alone.turns if alone else main,
@@ -351,7 +350,7 @@ def _transcript(
         head=tuple(log.heads.get(session, ())),
         session=log.facts(session),
         compactions=tuple(c for c in log.compactions if c.session == session),
-        agents=tuple(agents),
+        agents=() if alone else agents,
         rewound=log.rewound if first else 0,
         damage=tuple(log.damage) if first else (),
         damage_count=log.damage_counts.total() if first else 0,

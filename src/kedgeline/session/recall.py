@@ -13,7 +13,7 @@ from kedgeline.errors import StoreDamaged
 from kedgeline.model import ToolCall, Turn, Value
 from kedgeline.session.archive import Damaged, check_session, command_of, field_text, unpacked
 from kedgeline.session.query import Question
-from kedgeline.store import Entry, Found, Phrase, Query, Store
+from kedgeline.store import Found, Phrase, Query, Store
 from kedgeline.store.protocol import EAST
 
 # What recall gives back.
@@ -411,16 +411,16 @@ class _Originals:
 
     def __init__(self, store: Store, clean: Clean | None) -> None:
         self._store, self._clean = store, clean
-        self._read: dict[tuple[str, int], tuple[Entry, Turn]] = {}
+        self._read: dict[tuple[str, int], Turn] = {}
 
-    def read(self, found: Found) -> tuple[Entry, Turn]:
+    def read(self, found: Found) -> Turn:
         key = (found.session, found.number)
         if key not in self._read:
             entry = self._store.entry(*key)
             if entry is None:
                 raise Damaged(f"entry {found.number} of session {found.session!r} is gone")
             turn = unpacked(entry.data, Turn, self._store.blob)
-            self._read[key] = (entry, self._clean(turn) if self._clean else turn)
+            self._read[key] = self._clean(turn) if self._clean else turn
         return self._read[key]
 
     def stands(self, found: Found) -> bool:
@@ -441,7 +441,7 @@ def _recalled(originals: _Originals, hit: _Hit, query: Query, lines: int) -> Rec
     stands = originals.stands(found)
     mark = _mark(found) if stands else f"#{found.number}"
     try:
-        _, turn = originals.read(found)
+        turn = originals.read(found)
         title, output = _title(turn, found.field), _output(turn, found.field, mark)
         text = field_text(turn, found.field)
         quoted = query.quoted if isinstance(query, Question) else query.phrases
