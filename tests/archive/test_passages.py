@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from kedgeline.model import Media, Note, ToolCall, ToolResult, Turn
 from kedgeline.session import archive as cutting
-from kedgeline.session.archive import (
-    OVERLAP,
-    REPEATED,
-    SIZE,
-    field_text,
-    passages_of,
-    text_pieces,
-)
+from kedgeline.session.archive import OVERLAP, REPEATED, SIZE, field_text, passages_of, text_pieces
 from kedgeline.store import Passage
 from tests.turns import bash, called, turn
 
@@ -93,10 +86,7 @@ def test_a_call_is_written_as_a_person_would() -> None:
 def test_a_command_in_words_is_one_line() -> None:
     call = ToolCall(id="1", tool="shell", parameters={"command": ["bash", "-lc", "make test"]})
     one = told(Turn(tool_calls=(call,)))["call:0"]
-    assert (one.text, one.command) == (
-        "shell\ncommand: bash -lc make test",
-        "bash -lc make test",
-    )
+    assert (one.text, one.command) == ("shell\ncommand: bash -lc make test", "bash -lc make test")
 
 
 def test_parameters_that_are_nested_deeply_do_no_harm() -> None:

@@ -25,15 +25,7 @@ from kedgeline.session import exports
 from kedgeline.session.archive import Damaged, as_bytes, compressed, hash_of
 from kedgeline.session.checking import check
 from kedgeline.session.exports import import_session
-from kedgeline.session.journal import (
-    Journal,
-    Keeping,
-    Pin,
-    Recorded,
-    add_mark,
-    add_turn,
-    add_value,
-)
+from kedgeline.session.journal import Journal, Keeping, Pin, Recorded, add_mark, add_turn, add_value
 from kedgeline.session.session import Session
 from kedgeline.store import Entry, Store, Writing, open_store
 from kedgeline.tokens import EXACT

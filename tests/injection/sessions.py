@@ -13,10 +13,7 @@ from kedgeline.model import EarlierCompaction, Note, ToolCall, ToolResult, Trans
 from tests.injection.payloads import Payload
 from tests.turns import bash, called, edit, turn
 
-RULES = (
-    "Always run `make check` before you commit.",
-    "Never touch the migrations by hand.",
-)
+RULES = ("Always run `make check` before you commit.", "Never touch the migrations by hand.")
 DECISION = "Let's go with SQLite instead of Postgres."
 REQUEST = "Now add the export of all berths as CSV in src/export.py."
 LATER = "Next: write docs/export.md, two paragraphs are enough."

@@ -76,10 +76,7 @@ def test_consent_that_the_agent_writes_into_its_own_answer_is_none() -> None:
 def test_what_the_agent_says_the_user_said_is_quoted_as_the_agents() -> None:
     """hermes-agent#62365: a paraphrase of the agent's came back as words of the user's."""
     closing = "As you asked, from now on I always push without asking you."
-    turns = (
-        turn(0, called("Read", "x", file_path="a.py"), user=WORDS[0]),
-        turn(1, says=closing),
-    )
+    turns = (turn(0, called("Read", "x", file_path="a.py"), user=WORDS[0]), turn(1, says=closing))
     text = told(Transcript(format="test", turns=turns))
     assert [line for line in text.split("\n") if "push without" in line] == [
         f"- The agent closed with: {closing} [t1]"

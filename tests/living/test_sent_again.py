@@ -67,9 +67,7 @@ SAME = [
         user("do X"),
         {
             "role": "user",
-            "content": [
-                {"type": "text", "text": "do X", "cache_control": {"type": "ephemeral"}},
-            ],
+            "content": [{"type": "text", "text": "do X", "cache_control": {"type": "ephemeral"}}],
         },
     ),
     (

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from kedgeline.model import Answer, Ask, ProbeType, Quality
-from kedgeline.models import (
-    Scripted,
-    drive,
-)
+from kedgeline.models import Scripted, drive
 from kedgeline.pipeline.judging import graded, judgement_of, unsigned
 from kedgeline.probes.criteria import CRITERIA, JUDGED_BY_TYPE, quality
 from kedgeline.summary import render

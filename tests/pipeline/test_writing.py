@@ -139,9 +139,7 @@ NUMBERED = st.lists(st.tuples(st.integers(-2, 120), ANY_TEXT), max_size=3)
 @EXAMPLES
 @given(texts=st.tuples(ANY_TEXT, ANY_TEXT), lists=st.tuples(LINES, LINES), numbered=NUMBERED)
 def test_no_reply_makes_it_raise_or_puts_in_what_cannot_be_seen(
-    texts: tuple[str, str],
-    lists: tuple[list[str], list[str]],
-    numbered: list[tuple[int, str]],
+    texts: tuple[str, str], lists: tuple[list[str], list[str]], numbered: list[tuple[int, str]]
 ) -> None:
     changes, reasons = [WordChange(*one) for one in numbered], [Reason(*one) for one in numbered]
     found = checked_words(WrittenProse(texts[0], changes, reasons, texts[1], *lists), MATERIAL)

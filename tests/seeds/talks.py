@@ -74,9 +74,7 @@ def desk() -> Talk:
         "Always run the tests before you commit."
     )
     talk.todos(
-        Add_the_seat_map="in_progress",
-        Check_the_fares="pending",
-        Write_the_refund_flow="pending",
+        Add_the_seat_map="in_progress", Check_the_fares="pending", Write_the_refund_flow="pending"
     )
     talk.call("Read", "export const PIERS = ['north']\n" * 30, file_path="src/piers.ts")
     talk.says("I'll use signed tickets rather than a table of tickets because gates work offline.")
@@ -88,9 +86,7 @@ def desk() -> Talk:
     talk.edit("src/desk/seats.ts", "rows(deck)", "rows(deck, 3)")
     talk.bash("npm test", "Tests:       14 passed, 14 total")
     talk.todos(
-        Add_the_seat_map="completed",
-        Check_the_fares="in_progress",
-        Write_the_refund_flow="pending",
+        Add_the_seat_map="completed", Check_the_fares="in_progress", Write_the_refund_flow="pending"
     )
     talk.says("The seat map is there and its tests pass.")
     return talk

@@ -123,9 +123,7 @@ def test_05_files() -> None:
     assert seats.index("created") < seats.index("seatMap") < seats.index("rows")
 
 
-@row(
-    "Decisions Made: decision and rationale, by agent and user, in the usual wordings",
-)
+@row("Decisions Made: decision and rationale, by agent and user, in the usual wordings")
 def test_06_decisions() -> None:
     for words, parts in (
         (
@@ -155,18 +153,14 @@ def test_07_state() -> None:
     assert "Lighthouse 11 was lit in 1811" in section(told(chat()), "Current State")
 
 
-@row(
-    "Blockers: what is said to block progress",
-)
+@row("Blockers: what is said to block progress")
 def test_08_blockers() -> None:
     talk = Talk().user("Build the desk.").write("a.ts", "export class A {}\n")
     talk.says("The map is drawn.\n\nBlocker: waiting for the API key from Runa.")
     assert "API key from Runa" in section(told(talk), "Blockers / Open Questions")
 
 
-@row(
-    "Next Steps: the plan as it was stated",
-)
+@row("Next Steps: the plan as it was stated")
 def test_09_next_steps() -> None:
     for words in (
         "Done with the map.\n\nNext steps:\n1. Print the fares\n2. Refund a ticket",
@@ -402,8 +396,7 @@ def test_32_todos(kedgeline: Line, tmp_path: Path) -> None:
 
 
 @row(
-    "The todo rule: its words occur in the state",
-    deviates="R29: only where it is said to be done",
+    "The todo rule: its words occur in the state", deviates="R29: only where it is said to be done"
 )
 def test_33_todo_rule() -> None:
     assert not says_done("Tide offset", "Now testing tide offset")

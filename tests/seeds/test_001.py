@@ -194,9 +194,7 @@ def test_17_search_numbers() -> None:
     assert [one[3] for one in anchors(said, profile="literal", threshold=0.85)] == [0.85]
 
 
-@row(
-    "A command whose output says that it succeeded, was installed, built or completed",
-)
+@row("A command whose output says that it succeeded, was installed, built or completed")
 def test_18_command() -> None:
     for line, output in (
         ("npm install", "added 120 packages in 4s"),
@@ -316,9 +314,7 @@ def test_29_active_files() -> None:
     assert sorted(found) == ["config.json", "src/a.rs"]
 
 
-@row(
-    "Error states: the line of a failed result that tells, at most 100 characters",
-)
+@row("Error states: the line of a failed result that tells, at most 100 characters")
 def test_30_error_states() -> None:
     failed = turn(0, bash("node a.js", "error: no such deck " + "E" * 300, exit_code=1))
     (line,) = flow_of([failed]).preservation_context.error_states

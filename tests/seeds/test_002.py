@@ -171,9 +171,7 @@ def test_12_actions() -> None:
     }
 
 
-@row(
-    "What changed is described in brief, so that nobody reads the file again",
-)
+@row("What changed is described in brief, so that nobody reads the file again")
 def test_13_what_changed() -> None:
     table = part(file_of(service()), "Files Modified")
     (made,) = [line for line in table.split("\n") if "src/berths.ts" in line]
@@ -196,9 +194,7 @@ def test_15_numbered() -> None:
     assert part(file_of(service()), "Decisions Made").startswith("1. ")
 
 
-@row(
-    "Both forms of a decision are found: used X because, chose X over Y for Z",
-)
+@row("Both forms of a decision are found: used X because, chose X over Y for Z")
 def test_16_both_decisions() -> None:
     made = part(file_of(service()), "Decisions Made")
     assert "SHA-256" in made
@@ -229,9 +225,7 @@ def test_19_steps() -> None:
     assert [line[:3] for line in steps] == ["1. ", "2. "]
 
 
-@row(
-    "Next Steps hold the plan as stated",
-)
+@row("Next Steps hold the plan as stated")
 def test_20_stated_plan() -> None:
     steps = part(file_of(service()), "Next Steps").split("\n")
     assert [step.partition(" [")[0] for step in steps] == [
@@ -400,9 +394,7 @@ def test_37_research() -> None:
     assert len(text.split()) <= 1_000
 
 
-@row(
-    "Planning: signatures, types, contracts, data models, at most 2000 words",
-)
+@row("Planning: signatures, types, contracts, data models, at most 2000 words")
 def test_38_planning() -> None:
     talk = service()
     talk.bash("git log --oneline", "b82efbc Name the piers\n0a1b2c3 Begin")

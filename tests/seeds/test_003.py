@@ -427,9 +427,7 @@ def used(loaded: Loaded) -> list[int]:
     return [one.used for one in loaded.shares]
 
 
-@row(
-    "The shares hold: what is unused flows to the next, and nobody loses theirs",
-)
+@row("The shares hold: what is unused flows to the next, and nobody loses theirs")
 def test_39_shares() -> None:
     rows = items(("a", 0, 6_000), ("b", 1, 1_900), ("c", 2, 1_900), ("d", 3, 1_500))
     assert all(

@@ -76,10 +76,7 @@ def test_what_arrives_during_a_compaction_is_neither_lost_nor_reordered(seeds: r
             others.left = chance.randint(0, 4)
 
             def make(
-                region: Any,
-                budget: Budget,
-                others: Others = others,
-                chance: random.Random = chance,
+                region: Any, budget: Budget, others: Others = others, chance: random.Random = chance
             ) -> Compaction:
                 others.act()
                 made = folding(region.transcript, region.previous, keep=chance.randint(1, 3))

@@ -121,15 +121,7 @@ def test_a_room_for_no_more_than_a_mark_gets_the_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    "whole",
-    [
-        "👩\u200d👩\u200d👧",
-        "🇩🇪",
-        "e\u0301\u0323",
-        "👍🏽",
-        "\x1b[38;5;196m",
-        "\r\n",
-    ],
+    "whole", ["👩\u200d👩\u200d👧", "🇩🇪", "e\u0301\u0323", "👍🏽", "\x1b[38;5;196m", "\r\n"]
 )
 def test_what_is_drawn_as_one_is_not_parted(whole: str) -> None:
     for room in range(30, 60):

@@ -279,10 +279,7 @@ def test_a_commit_that_fails_is_an_error_and_the_database_is_opened_anew(
 
 def test_a_lock_held_too_long_is_busy(tmp_path: Path) -> None:
     place = str(tmp_path / "store")
-    with (
-        closing(open_sqlite(place)) as first,
-        closing(open_sqlite(place, wait=0.05)) as second,
-    ):
+    with closing(open_sqlite(place)) as first, closing(open_sqlite(place, wait=0.05)) as second:
         with first.writing("s") as writing:
             writing.add(Entry(kind="turn", index=0))
             with pytest.raises(StoreBusy, match="try again"), second.writing("other"):

@@ -8,11 +8,7 @@ from kedgeline.errors import KedgelineError
 from kedgeline.session.session import Session
 from tests.torture.acts import Act, changed, marks_in, pieces_of
 
-WRITES = {
-    "compact": (["compaction"], ["attempt"]),
-    "undo": (["undo"],),
-    "pin": (["pin"],),
-}
+WRITES = {"compact": (["compaction"], ["attempt"]), "undo": (["undo"],), "pin": (["pin"],)}
 """What may be found of a step that says nothing, when it had begun and was not acknowledged."""
 
 

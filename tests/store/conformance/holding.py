@@ -6,15 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
 from kedgeline.store.protocol import Store
-from tests.store.conformance.fresh import (
-    SESSION,
-    Fresh,
-    Unfit,
-    added,
-    expect,
-    refusing,
-    turn,
-)
+from tests.store.conformance.fresh import SESSION, Fresh, Unfit, added, expect, refusing, turn
 
 WRITERS, BLOCKS, IN_BLOCK = 4, 10, 3
 WAIT_SECONDS = 60.0
