@@ -164,10 +164,18 @@ CHANNELS: dict[str, Callable[[Payload], list[Step]]] = {
     "file": by_file,
     "name": by_name,
 }
-"""Where a text comes in through a call. The fifth channel is an earlier summary."""
+"""Where a text comes in through a call. Else it stands in an earlier summary, or the agent says it.
+"""
+
+
+SUMMARY, AGENT = "earlier summary", "agent"
 
 
 def through(channel: str, payloads: Sequence[Payload]) -> Session:
+    if channel == SUMMARY:
+        return after_summary(payloads)
+    if channel == AGENT:
+        return by_agent(payloads)
     return session([CHANNELS[channel](one) for one in payloads], payloads)
 
 

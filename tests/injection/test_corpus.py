@@ -10,24 +10,19 @@ import pytest
 from tests.conftest import then_longer
 from tests.injection.payloads import SEED, SHAPES, Payload, payloads
 from tests.injection.runs import wrong_in_lines, wrong_with
-from tests.injection.sessions import CHANNELS, Session, after_summary, through
+from tests.injection.sessions import AGENT, CHANNELS, SUMMARY, through
 from tests.providers import NAMES
 
 TOGETHER = 10
 """Texts in one session, each in a turn of its own; the next ten are of another shape."""
 PARTS = 4
 """Test cases of one channel, so that they can run beside each other."""
-SUMMARY = "earlier summary"
 
 
 def batches(seed: int, part: int) -> list[tuple[Payload, ...]]:
     found = payloads(seed)
     every = [found[place : place + TOGETHER] for place in range(0, len(found), TOGETHER)]
     return every[part::PARTS]
-
-
-def made(channel: str, batch: tuple[Payload, ...]) -> Session:
-    return after_summary(batch) if channel == SUMMARY else through(channel, batch)
 
 
 def test_the_corpus_has_five_hundred_texts_and_is_the_same_for_a_seed() -> None:
@@ -43,12 +38,12 @@ def test_the_corpus_has_five_hundred_texts_and_is_the_same_for_a_seed() -> None:
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("seed", then_longer([SEED], range(SEED + 1, SEED + 6)))
-@pytest.mark.parametrize("channel", [*CHANNELS, SUMMARY])
+@pytest.mark.parametrize("channel", [*CHANNELS, SUMMARY, AGENT])
 def test_no_text_of_others_becomes_the_users_word(channel: str, seed: int, part: int) -> None:
     """T-S1; the Unit 42 proof of concept, CC#46602, openclaw#123737."""
     found: list[str] = []
     for number, batch in enumerate(batches(seed, part)):
-        session = made(channel, batch)
+        session = through(channel, batch)
         found += wrong_with(session, NAMES[number % len(NAMES)])
         if channel != SUMMARY:
             found += wrong_in_lines(session)

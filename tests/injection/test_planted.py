@@ -21,10 +21,8 @@ from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.model import Text, Transcript, Turn
 from tests.injection.payloads import SEED, Payload
 from tests.injection.runs import wrong_in_lines, wrong_with
-from tests.injection.sessions import Session, by_agent
-from tests.injection.test_corpus import PARTS, SUMMARY, batches, made
-
-AGENT = "agent"
+from tests.injection.sessions import AGENT, SUMMARY, through
+from tests.injection.test_corpus import PARTS, batches
 
 
 def same(text: str) -> str:
@@ -112,10 +110,6 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
 }
 
 
-def through_names(batch: tuple[Payload, ...]) -> Session:
-    return made("name", batch)
-
-
 def every() -> Iterator[tuple[Payload, ...]]:
     """The whole corpus, from both ends: what looks most like ours stands at one of them, what
     looks most like the user at the other."""
@@ -128,8 +122,7 @@ def every() -> Iterator[tuple[Payload, ...]]:
 
 def found_in(channel: str) -> Iterator[str]:
     for batch in every():
-        session: Session = by_agent(batch) if channel == AGENT else made(channel, batch)
-        yield from wrong_with(session, "anthropic")
+        yield from wrong_with(through(channel, batch), "anthropic")
 
 
 @pytest.mark.parametrize("bug", BUGS)
@@ -147,5 +140,5 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_planted_bug_in_the_lines_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kedgeline.pipeline.outcomes, "foreign", same)
-    sessions = (make(batch) for batch in every() for make in (by_agent, through_names))
+    sessions = (through(channel, batch) for batch in every() for channel in (AGENT, "name"))
     assert any(told for session in sessions for told in wrong_in_lines(session))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from kedgeline.planning import POLICY
 from kedgeline.session.compacting import room
@@ -79,17 +78,6 @@ def test_words_said_while_a_compaction_failed_are_the_next_request() -> None:
     assert "and now the eastern lamp" in json.dumps(last)
 
 
-def test_a_compaction_survives_being_opened_again(opening: Opening) -> None:
-    """fast-jev-compaction#89: a compaction was undone by resuming the session."""
-    with opened(opening) as found:
-        found.append(steps(40))
-        found.compact()
-        before = found.view("anthropic").messages
-    with opened(opening) as found:
-        assert found.view("anthropic").messages == before
-        assert not found.should_compact().compacts
-
-
 def test_summaries_never_carry_another_sessions_words(opening: Opening) -> None:
     """openclaw#15990, claude-mem#4097: a summary leaked into another session."""
     with opened(opening, "one") as one, opened(opening, "two") as two:
@@ -124,30 +112,12 @@ def test_pins_leave_no_room_for_more_than_fits() -> None:
     assert budget.usable < POLICY.budget(4_000).usable - 400
 
 
-def test_a_fork_goes_its_own_way(opening: Opening) -> None:
-    """CC#46603: a chain broken at a compaction; a fork shares nothing that can be changed."""
-    with opened(opening) as found:
-        turns = steps(12)
-        found.append(turns)
-        cheaply(found)
-        before = found.view("anthropic").messages
-        other = found.fork("other")
-        assert other.view("anthropic").messages == before
-        other.append([*turns, *steps(5, first=12)])
-        other.undo()
-        assert found.view("anthropic").messages == before
-        early = found.fork("early", through=3)
-        assert len(early.transcript().turns) == 4
-        assert early._journal().recorded() is None
-        texts = {one.assistant_response for one in early.transcript().turns}
-        assert texts == {f"lamp {n} is done" for n in range(4)}
-
-
-def test_an_undone_compaction_is_still_in_the_history() -> None:
-    found = session()
-    found.append(steps(9))
-    made = cheaply(found)
-    assert found.undo() == made
-    [event] = found.history()
-    assert event.undone
-    assert replace(event.what.compaction, at=None) == replace(made, at=None)
+def test_a_fork_of_early_turns_has_no_compaction() -> None:
+    """CC#46603: a chain broken at a compaction."""
+    found, turns = session(), steps(12)
+    found.append(turns)
+    cheaply(found)
+    early = found.fork("early", through=3)
+    assert early.compaction() is None
+    said = [one.assistant_response for one in early.transcript().turns]
+    assert said == [one.assistant_response for one in turns[:4]]
