@@ -125,6 +125,16 @@ def test_a_check_that_failed_is_an_error_although_a_pipe_hid_it() -> None:
     assert seen(bash("./deploy 2>&1 | tail", "error: no")) == []
 
 
+def test_an_error_is_past_when_the_same_line_no_longer_shows_it() -> None:
+    """A pipe hid how the build ended: an error stood open through runs that did not have it."""
+    red = bash("npm run build 2>&1 | tail -3", "npm error command failed\nnpm error code 2")
+    shown = "> app@1.0.0 build\n> tsc"
+    again, other = (bash(f"npm run build 2>&1 | tail -{n}", shown) for n in (3, 2))
+    assert past(red, edit(f"{ROOT}/a.ts"), again) == [(2, "after editing a.ts")]
+    assert past(red, again) == [(1, "not shown at the next run")]
+    assert past(red, other) == past(red, bash("npm run build 2>&1 | tail -3")) == []
+
+
 def test_an_error_is_past_when_the_same_command_succeeds() -> None:
     red = failed("node x.js 2>&1 | cat; exit 1", "error: boom")
     assert past(red, bash("node y.js")) == []

@@ -85,6 +85,8 @@ RULES = (
     "Our convention is one class per file",
     "If the suite fails, don't push",
     "Use it in all replies.",
+    "no, not tabs, use spaces",
+    "the output must be the same as before",
     "Two things: no new package for dates, we have one",
 )
 OTHER_LANGUAGES = (
@@ -134,6 +136,7 @@ NO_RULES = (
     "that should work now",
     "this should be enough",
     "the server must be down",
+    "it must be the proxy",
     "there must be a bug in the parser",
     "I must have missed it",
     "can you explain why we use redux?",
@@ -203,8 +206,17 @@ def test_the_reason_behind_a_rule_stays_with_it() -> None:
 
 def test_rules_one_after_the_other_are_one_and_items_of_a_list_are_several() -> None:
     assert rules_after_work("No logs! Never print. Add a test.") == ["No logs! Never print."]
-    listed = "Some rules:\n- never print\n- always log\n- rename the class\n"
+    listed = "Some things:\n- never print\n- always log\n- rename the class\n"
     assert rules_after_work(listed) == ["never print", "always log"]
+
+
+def test_below_a_heading_that_says_so_every_item_is_a_rule() -> None:
+    """The constraints of a long plan stood in its middle, and without a cue of their own."""
+    plan = (
+        f"# Plan\n{'It goes on. ' * 900}\n## Hard constraints\n- Python 3.9\n- one file\n\nGo on."
+    )
+    assert rules_after_work(plan) == ["Python 3.9", "one file"]
+    assert rules_after_work("Steps:\n- Python 3.9\n- one file\n") == []
 
 
 def test_a_rule_keeps_the_list_or_example_it_introduces() -> None:

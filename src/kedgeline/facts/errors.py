@@ -72,7 +72,7 @@ def failure_of(outcome: Outcome, steps: Sequence[CommandStep], paths: Paths) -> 
     result = outcome.result
     if result is None or result.refused or result.interrupted or _GIVEN_UP in result.output[:200]:
         return None
-    about = cut(one_line(shell_line(outcome.call)[: ABOUT_SHOWN * 4]), ABOUT_SHOWN)
+    about = _about(outcome)
     if steps:
         return _of_commands(outcome, result, steps, about)
     if not result.failed or outcome.call.verb in _ANSWERS:
@@ -84,6 +84,10 @@ def failure_of(outcome: Outcome, steps: Sequence[CommandStep], paths: Paths) -> 
         return _Failure(told, target, target=target, minor=True) if told else None
     told = told_in(_text(result))
     return _Failure(told, about or target, target=target) if told else None
+
+
+def _about(outcome: Outcome) -> str:
+    return cut(one_line(shell_line(outcome.call)[: ABOUT_SHOWN * 4]), ABOUT_SHOWN)
 
 
 def _target_of(call: ToolCall, paths: Paths) -> str:
@@ -433,6 +437,16 @@ class OpenErrors:
             if how and key not in keys and _waits_for(error, step) and _follows(kind, error.kind):
                 yield self._past(key, how)
 
+    def not_shown(self, outcome: Outcome) -> Iterator[Past]:
+        """The same line to the letter ran again, and what it prints of itself has no error: a pipe
+        that hides how it ended cuts as it cut before."""
+        result = outcome.result
+        if result is None or result.failed or not result.output.strip():
+            return
+        for key, error in self.items():
+            if error.awaited and error.about == _about(outcome):
+                yield self._past(key, self.changes.how(error.since) or "not shown at the next run")
+
     def _passed(self, line: str, ran: Ran) -> Iterator[Past]:
         """A command succeeded."""
         for key, error in self.items():
@@ -531,6 +545,8 @@ class ErrorExtractor:
             if failure:
                 kind = failure.told[0].kind
                 gone += self._errors.replace(outcome, failure, kind, set(keyed))
+            elif steps:
+                gone += self._errors.not_shown(outcome)
             for key, how in gone:
                 yield ErrorResolved(turn=turn.index, by=_speaker(turn), key=key, how=how)
             if failure:

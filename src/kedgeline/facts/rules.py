@@ -73,12 +73,14 @@ SAYINGS = (
     r"[, ]{1,2}){1,2})?use "
     r"(?!(?:the|this|that|these|those|(?:it|them)(?! (?:in|for|when)\b)|an?|case|your|my|our|its"
     rf"|their|with)\b)[\w{HIDDEN}]",
+    r"^\W{0,3}no,? not .{1,60}?[,;–—-] ?(?:use|just|only|always) \w",
     r"\bmake sure (?:that )?(?:you (?!know|have|can|get|understand)\w|\S.{0,80}\bbefore you\b)",
     r"\b(?:must|shall|you (?:can|may|will|should)|we should|need to|has to|have to|to) "
     r"(?:always|never|only)\b|\bshould (?:never|only)\b",
     r"\b(?:you|we) (?:should not|shouldn'?t|must not|mustn'?t|may not|can'?t use|never|always)\b",
-    r"(?<!\bi )\bmust (?!have\b|be (?:a|an|some|something|because|that|there|down|off|gone|stale"
-    r"|missing|wrong|old|cached)\b|admit)|\b(?:is|are) (?:mandatory|forbidden|off limits)\b",
+    r"(?<!\bi )\bmust (?!have\b|be (?:a|an|the(?! (?:same|only))|some|something|because|that|there"
+    r"|down|off|gone|stale|missing|wrong|old|cached)\b|admit)"
+    r"|\b(?:is|are) (?:mandatory|forbidden|off limits)\b",
     r"\bshould be (?:only|no|at most|exactly)\b",
     r"\b(?:max(?:imum)?|at most|(?:no|not) more than)(?: of)? (?:\d|one\b|two\b)|\bat most[.!]?$",
     r"\bwithout (?:any |a )?(?:chang|us|touch|break|modify|adding|edit|alter)\w*",
@@ -437,6 +439,13 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_HEADED = re.compile(
+    r"^[ \t#*_]{0,8}(?:[\w-]{1,20} ){0,2}(?:rules|constraints|conventions|guidelines|restrictions"
+    r"|don'?ts)[ :*_]{0,4}\n"
+    r"(?P<items>(?:\s{0,8}(?:[-*•+]|\d{1,2}[.)])[ \t].{1,400}\n?){1,24})",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A list under a heading that says what its items are."""
 _NAMED = re.compile(r"([\w.-]{1,80}\.(?:mdc?|txt|toml|ya?ml|cursorrules))\b|\.cursorrules\b")
 _NAMED_IN = 400
 """Characters from the beginning of a rules file in which its name is looked for."""
@@ -505,14 +514,22 @@ class InstructionExtractor:
 def rules_in(words: str) -> list[str]:
     """The rules in a user's words, each as it stands there, in order, none twice."""
     sentences = spoken(words)
+    headed = [found.span("items") for found in _HEADED.finditer(words)]
+
+    def listed(one: Sentence) -> bool:
+        return one.item and any(start <= one.start < end for start, end in headed)
+
     if len(words) > TYPED:
         last = len(words) - ENDS
-        sentences = [one for one in sentences if one.end <= ENDS or one.start >= last]
+        sentences = [
+            one for one in sentences if one.end <= ENDS or one.start >= last or listed(one)
+        ]
     spans = list[tuple[int, int]]()
     for place, sentence in enumerate(sentences):
         first = _first(sentences, place)
         condition = sentences[first].plain if _TAKES_BACK.match(sentence.plain) else ""
-        if is_rule(f"{condition} {sentence.plain}" if first < place else sentence.plain):
+        said = f"{condition} {sentence.plain}" if first < place else sentence.plain
+        if is_rule(said) or listed(sentence):
             last = _last(sentences, place)
             first, last = _noted(words, sentences, first, last)
             if spans and _adjoins(sentences, spans[-1][1], first):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -325,9 +325,9 @@ def _checks(summary: Summary) -> Iterator[Item]:
         for place, run in enumerate(shown):
             text = f"{purpose}: `{run.command}`: {outcome(run)}"
             fails = _fails(run)
-            again = max((turn for turn in unseen if turn > run.turn), default=0)
+            again = [one for one in unseen if one.turn > run.turn]
             if fails and again:
-                text += f"; run again in t{again}, its outcome was not shown"
+                text += _run_again(run, again)
             elif edited > run.turn and (fails or purpose != "test"):
                 # of tests that pass a line below says it
                 text += _again(summary, run, edited)
@@ -339,11 +339,20 @@ def _checks(summary: Summary) -> Iterator[Item]:
             yield Item("Current State", text, (run.turn,), tier, worth=worth)
 
 
-def _unseen(summary: Summary, purpose: str) -> list[int]:
-    """Turns of runs of this purpose of which nobody can tell how they ended: cut by a pipe, say."""
+def _run_again(run: CommandRun, again: Sequence[CommandRun]) -> str:
+    """What later runs say of a failure that do not tell how they ended: where it is the same line,
+    it would have shown it."""
+    same = [one.turn for one in again if one.command == run.command]
+    if same:
+        return f"; run again in t{max(same)} without showing it"
+    return f"; run again in t{max(one.turn for one in again)}, its outcome was not shown"
+
+
+def _unseen(summary: Summary, purpose: str) -> list[CommandRun]:
+    """Runs of this purpose of which nobody can tell how they ended: cut by a pipe, say."""
     runs = (run for runs in summary.commands.values() for run in runs)
     return [
-        run.turn
+        run
         for run in runs
         if run.purpose == purpose
         and run.success is None
