@@ -8,6 +8,8 @@ planted bug below that makes it fail."""
 from __future__ import annotations
 
 import random
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -22,6 +24,7 @@ from kedgeline.formats.providers.repair import Repair
 from kedgeline.model import Budget, Compaction, Plan, Span, Transcript, Turn
 from kedgeline.pipeline import compact as compaction
 from kedgeline.pipeline import draft as record
+from kedgeline.pipeline import view as viewing
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.draft import Draft, Told
 from kedgeline.pipeline.job import ConversationFlow, Job, Style
@@ -280,18 +283,6 @@ def test_few_histories_give_no_complaint() -> None:
     assert complaints(99) == []
 
 
-def test_a_writer_that_repairs_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Repair, "round", lambda self, said, in_flight: said)
-    assert any("for calls" in found or "again" in found for found in complaints(99))
-
-
-def test_a_compaction_that_grows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A summary without bounds, and a record that takes whatever comes."""
-    monkeypatch.setattr(compaction, "summary_of", _without_bounds)
-    monkeypatch.setattr(compaction, "record_of", _unchecked)
-    assert "larger than before" in complaints(99)
-
-
 def _without_bounds(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     return Told("word " * 20_000 if plan.folded else "")
 
@@ -301,26 +292,41 @@ def _unchecked(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
     return replace(made, tokens_before=record._before(job))
 
 
-def test_a_budget_that_is_exceeded_in_silence_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Plan, "over_budget", False)
-    assert "over the budget, and not reported" in complaints(99)
+def _without_thinking(turn: Turn, masked: Any) -> Turn:
+    return replace(turn, thinking="", messages=())
 
 
-def test_a_kept_turn_that_loses_its_thinking_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "kedgeline.pipeline.view.applied",
-        lambda turn, masked: replace(turn, thinking="", messages=()),
-    )
-    assert any(found.endswith(" changed") for found in complaints(99))
+BUGS: dict[str, tuple[dict[tuple[Any, str], Any], str]] = {
+    "a writer that repairs nothing": (
+        {(Repair, "round"): lambda self, said, in_flight: said},
+        "for calls|again",
+    ),
+    "a summary without bounds, and a record that takes whatever comes": (
+        {(compaction, "summary_of"): _without_bounds, (compaction, "record_of"): _unchecked},
+        "larger than before",
+    ),
+    "a budget that is exceeded in silence": (
+        {(Plan, "over_budget"): False},
+        "over the budget, and not reported",
+    ),
+    "a kept turn that loses its thinking": ({(viewing, "applied"): _without_thinking}, " changed$"),
+    "a request that is not said again": (
+        {(Repeats, "before"): lambda self, cut: ()},
+        "words are gone",
+    ),
+    "a cut between a call and its result": (
+        {
+            (Repair, "_is_whole"): lambda self, said, in_flight: True,
+            (sys.modules[__name__], "rules_for"): lambda provider: (),
+        },
+        "no call waits",
+    ),
+}
 
 
-def test_a_request_that_is_not_said_again_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Repeats, "before", lambda self, cut: ())
-    assert any("words are gone" in found for found in complaints(99))
-
-
-def test_a_cut_where_a_rule_forbids_it_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call folded whose result stands in a later turn."""
-    monkeypatch.setattr(Repair, "_is_whole", lambda self, said, in_flight: True)
-    monkeypatch.setattr("tests.test_compaction_properties.rules_for", lambda provider: ())
-    assert any("no call waits" in found for found in complaints(99))
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_noticed(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    places, shown = BUGS[bug]
+    for (place, name), wrong in places.items():
+        monkeypatch.setattr(place, name, wrong)
+    assert any(re.search(shown, found) for found in complaints(99))

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Any
 
@@ -195,27 +196,16 @@ def test_a_sweep_takes_nothing_that_a_writer_is_about_to_need(
 
 def test_two_who_write_the_same_blobs_do_not_wait_in_a_circle(postgres: str) -> None:
     both = threading.Barrier(2)
-    failed: list[str] = []
 
-    def write(session: str, first: str, second: str) -> None:
-        with closing(open_postgres(postgres)) as store:
-            try:
-                with store.writing(session) as writing:
-                    for hash in (first, second):
-                        writing.add(Entry(kind="about", blobs=(hash,)), blobs={hash: b"data"})
-                        both.wait(10)
-            except StoreFailed as error:
-                failed.append(str(error))
+    def write(session: str, *hashes: str) -> None:
+        with closing(open_postgres(postgres)) as store, store.writing(session) as writing:
+            for hash in hashes:
+                writing.add(Entry(kind="about", blobs=(hash,)), blobs={hash: b"data"})
+                both.wait(10)
 
-    threads = [
-        threading.Thread(target=write, args=("s", "x", "y")),
-        threading.Thread(target=write, args=("t", "y", "x")),
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(2) as pool:
+        for written in [pool.submit(write, *one) for one in ("sxy", "tyx")]:
+            written.result()
 
 
 def test_every_statement_names_the_owner(
@@ -283,20 +273,9 @@ def ask(address: str, statement: str) -> list[tuple[Any, ...]]:
 
 
 def test_those_who_open_it_first_make_the_tables_once(empty: str) -> None:
-    failed: list[BaseException] = []
-
-    def open_() -> None:
-        try:
-            open_postgres(empty).close()
-        except StoreFailed as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=open_) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(4) as pool:
+        for opened in [pool.submit(open_postgres, empty) for _ in range(4)]:
+            opened.result().close()
     assert ask(empty, "SELECT number FROM kedgeline.version") == [(len(MIGRATIONS),)]
 
 
