@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kedgeline.cli.main import run
+from kedgeline.cli.main import run_program
 
 
 class Ran(NamedTuple):
@@ -29,7 +29,7 @@ class Line:
         self._patch.setattr("sys.argv", ["kedgeline", *words])
         self._patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin)))
         try:
-            run()
+            run_program()
             status = 0
         except SystemExit as left:
             status = int(left.code or 0)

@@ -20,9 +20,9 @@ def main() -> None:
         from kedgeline.hosts.replacement import main as host_compact
 
         host_compact(options[0])
-    from kedgeline.cli.main import run
+    from kedgeline.cli.main import run_program
 
-    run()
+    run_program()
 
 
 if __name__ == "__main__":

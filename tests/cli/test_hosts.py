@@ -182,7 +182,7 @@ def test_every_command_says_what_it_is_for_with_an_example(kedgeline: Line) -> N
     every = [(command, ()) for panel in COMMANDS.values() for command, _ in panel]
     every += [(command, ("bank",)) for command, _ in BANK_COMMANDS]
     for command, parent in every:
-        name = command.__name__.rstrip("_")
+        name = command.__name__.removesuffix("_command")
         said = kedgeline(*parent, name, "--help").stdout.decode()
         assert f"Example: `kedgeline {' '.join((*parent, name))}" in said, name
         assert "<bool>" not in said, name

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from kedgeline.cli.options import bytes_given, days_given, expanded
-from kedgeline.cli.sessions import export, fsck, gc, import_
+from kedgeline.cli.sessions import export, fsck, gc, import_command
 from kedgeline.errors import (
     FileRefused,
     KedgelineError,
@@ -29,7 +29,7 @@ from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG, kept, plant
 
 app = typer.Typer()
-for name, command in (("export", export), ("import", import_), ("fsck", fsck), ("gc", gc)):
+for name, command in (("export", export), ("import", import_command), ("fsck", fsck), ("gc", gc)):
     app.command(name)(expanded(command))
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from kedgeline.cli.options import expanded
-from kedgeline.cli.recall import recall as command
+from kedgeline.cli.recall import recall_command as command
 from kedgeline.errors import UserError
 from kedgeline.store.protocol import open_store
 from tests.conftest import ROOT

@@ -161,7 +161,7 @@ def _say_added(added: Added) -> None:
     say(f"added to {added.file}{name}, line {added.line}")
 
 
-def file_(
+def file_command(
     source: SessionSource,
     agent: str | None = None,
     name: str = "",
@@ -241,7 +241,7 @@ def _local(at: datetime) -> str:
     return f"{at.astimezone():%Y-%m-%d %H:%M}"
 
 
-def compact(
+def compact_command(
     agent: str | None = None,
     dry_run: bool = False,
     if_due: bool = False,
@@ -343,7 +343,7 @@ def history(bank: Path | None = None, json: bool = False) -> None:
     show_rows(rows, columns, json=json, empty="nothing was done to this bank as a whole yet")
 
 
-def verify(bank: Path | None = None, json: bool = False) -> None:
+def verify_command(bank: Path | None = None, json: bool = False) -> None:
     """Check that the decision log is append-only, the archives whole, the index up to date.
 
     The exit code is 1 where something was lost or changed that must not be.
@@ -373,7 +373,7 @@ def verify(bank: Path | None = None, json: bool = False) -> None:
 # The catalog, and what is loaded.
 
 
-def index(
+def index_command(
     paths: list[Path] | None = None,
     chunk_tokens: int | None = None,
     bank: Path | None = None,
@@ -387,10 +387,10 @@ def index(
         paths <PATH...>: Documents, or folders of them; else all.
         chunk_tokens TOKENS: Largest chunk, estimated.
     """
-    from kedgeline.bank import catalog
+    from kedgeline.bank.catalog import index
 
     folder, size = open_bank(bank).path, chunk_tokens or load_settings().chunk_tokens
-    done = catalog.index(paths or [], folder, chunk_tokens=size, redactor=make_redactor())
+    done = index(paths or [], folder, chunk_tokens=size, redactor=make_redactor())
     if json:
         write_json(done)
         return
@@ -406,7 +406,7 @@ def index(
         say(f"note: {note}")
 
 
-def find(
+def find_command(
     query: str, depth: str = "128", limit: int = HITS, bank: Path | None = None, json: bool = False
 ) -> None:
     """Find chunks by words: in summaries of 128 tokens, of 512, in chunks, in the sources.
@@ -418,12 +418,12 @@ def find(
         depth STEP: Begin at 128, 512, chunk or source.
         limit N>=1: Hits at the most.
     """
-    from kedgeline.bank.finding import find as find_in
+    from kedgeline.bank.finding import find
 
     if depth not in STEPS:
         raise typer.BadParameter(f"{depth!r} is not a step; choose one of {', '.join(STEPS)}")
     folder, step = open_bank(bank).path, STEPS[depth]
-    found = find_in(query, folder, redactor=make_redactor(), step=step, most=limit)
+    found = find(query, folder, redactor=make_redactor(), step=step, most=limit)
     if json:
         write_json(_found_as_json(found))
         return

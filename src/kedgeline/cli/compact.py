@@ -308,7 +308,7 @@ def _tokens_in(spans: Sequence[Any]) -> int:
 # A compaction, made.
 
 
-def compact(
+def compact_command(
     source: SessionSource,
     limits: WindowSize,
     task: SessionFile,
@@ -534,7 +534,9 @@ def _report_written(written: Written) -> None:
 # A session that is kept, as it stands.
 
 
-def view(session: str, to: str | None = None, json: bool = False, store: str | None = None) -> None:
+def view_command(
+    session: str, to: str | None = None, json: bool = False, store: str | None = None
+) -> None:
     """Show a session as it stands: the summary, what is pinned, and the turns that are kept.
 
     With `--to`, the message list for a provider, one JSON document on stdout.

@@ -38,7 +38,7 @@ STATUS_KEYS = (
 )
 
 
-def install(
+def install_command(
     host: str,
     project: bool = False,
     dry_run: bool = False,
@@ -58,17 +58,16 @@ def install(
         room TOKENS>=0: Largest new context where it replaces the host's, in tokens; 0 for a share
             of the old one. Else as it was before.
     """
-    from kedgeline.hosts.install import host_named
-    from kedgeline.hosts.install import install as put_into
+    from kedgeline.hosts.install import host_named, install
 
     # Settings hold keys; a difference shows the lines around.
     clean = make_redactor().clean if dry_run else None
     place = _place(project=project)
     place = place._replace(replacing=not advise, room=room, reducing=reduce_outputs)
-    _show_report(put_into(host_named(host), place, dry_run=dry_run, shown=clean), json=json)
+    _show_report(install(host_named(host), place, dry_run=dry_run, shown=clean), json=json)
 
 
-def uninstall(
+def uninstall_command(
     host: str, project: bool = False, dry_run: bool = False, purge: bool = False, json: bool = False
 ) -> None:
     """Uninstall kedgeline from a coding agent: its own entries and files, and nothing else.
@@ -78,11 +77,10 @@ def uninstall(
     Args:
         purge: Also delete the archive: every session that is kept in this store.
     """
-    from kedgeline.hosts.install import host_named
-    from kedgeline.hosts.install import uninstall as take_out
+    from kedgeline.hosts.install import host_named, uninstall
 
     clean = make_redactor().clean if dry_run else None
-    done = take_out(host_named(host), _place(project=project), dry_run=dry_run, shown=clean)
+    done = uninstall(host_named(host), _place(project=project), dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
     store = store_place(load_settings())
     if purge and not dry_run:

@@ -413,7 +413,7 @@ def _fit(text: str, *, full: bool) -> str:
     return harmless(text) if full else shorten(text[:SCANNED], SHORT)
 
 
-def show_(source: SessionSource, marks: list[str], json: bool = False) -> None:
+def show_command(source: SessionSource, marks: list[str], json: bool = False) -> None:
     """Show turns whole: all that was said, every call and its output.
 
     Args:

@@ -18,15 +18,24 @@ from typing import Annotated, Any
 import typer
 
 from kedgeline.cli import bank
-from kedgeline.cli.compact import compact, plan, undo, view
+from kedgeline.cli.compact import compact_command, plan, undo, view_command
 from kedgeline.cli.cost import cost
-from kedgeline.cli.hosts import apply, doctor, hook, install, relay, status, statusline, uninstall
-from kedgeline.cli.look import anchors, facts, show_, stats, todos, turns
+from kedgeline.cli.hosts import (
+    apply,
+    doctor,
+    hook,
+    install_command,
+    relay,
+    status,
+    statusline,
+    uninstall_command,
+)
+from kedgeline.cli.look import anchors, facts, show_command, stats, todos, turns
 from kedgeline.cli.options import Command, QuietCommand, QuietGroup, expanded, flag, register
-from kedgeline.cli.recall import handoff, pin, recall, summarize, unpin
+from kedgeline.cli.recall import handoff_command, pin, recall_command, summarize_command, unpin
 from kedgeline.cli.serving import html, mcp, serve, web
-from kedgeline.cli.sessions import add, batch, export, fsck, gc, history, import_, sessions
-from kedgeline.cli.verdict import probe
+from kedgeline.cli.sessions import add, batch, export, fsck, gc, history, import_command, sessions
+from kedgeline.cli.verdict import probe_command
 from kedgeline.errors import KedgelineError, OutputUnwritable
 
 LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
@@ -35,7 +44,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
     LOOK: (
         (stats, "stats session.jsonl"),
         (turns, "turns session.jsonl --last 6"),
-        (show_, "show session.jsonl t12-15"),
+        (show_command, "show session.jsonl t12-15"),
         (facts, "facts session.jsonl --kind files"),
         (todos, "todos session.jsonl"),
         (anchors, "anchors session.jsonl"),
@@ -45,29 +54,29 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
     ),
     COMPACT: (
         (plan, "plan session.jsonl --window 200k"),
-        (compact, "compact session.jsonl --window 200k --to anthropic"),
-        (probe, "probe session.jsonl --window 200k"),
-        (summarize, "summarize session.jsonl --tokens 4k"),
-        (handoff, "handoff --product harbour --task T-7"),
+        (compact_command, "compact session.jsonl --window 200k --to anthropic"),
+        (probe_command, "probe session.jsonl --window 200k"),
+        (summarize_command, "summarize session.jsonl --tokens 4k"),
+        (handoff_command, "handoff --product harbour --task T-7"),
     ),
     KEPT: (
         (sessions, "sessions"),
         (add, "add harbour session.jsonl"),
-        (view, "view harbour --to anthropic"),
+        (view_command, "view harbour --to anthropic"),
         (undo, "undo harbour"),
         (history, "history harbour"),
         (pin, "pin harbour 'The port is 4711'"),
         (unpin, "unpin harbour t12"),
-        (recall, "recall 'why did we drop redis?'"),
+        (recall_command, "recall 'why did we drop redis?'"),
         (fsck, "fsck --repair"),
         (export, "export harbour harbour.kedgeline"),
-        (import_, "import harbour.kedgeline --as copy"),
+        (import_command, "import harbour.kedgeline --as copy"),
         (gc, "gc --older-than 90d"),
     ),
     MANY: ((batch, "batch sessions/ --do stats,summary --out reports"),),
     AGENTS: (
-        (install, "install claude-code --dry-run"),
-        (uninstall, "uninstall claude-code"),
+        (install_command, "install claude-code --dry-run"),
+        (uninstall_command, "uninstall claude-code"),
         (apply, "apply --host codex"),
         (relay, "relay --upstream https://api.openai.com/v1"),
         (doctor, "doctor"),
@@ -83,13 +92,13 @@ BANK_COMMANDS: tuple[tuple[Command, str], ...] = (
     (bank.init, "init"),
     (bank.add, "add progress 'The pier is lit.'"),
     (bank.status, "status"),
-    (bank.compact, "compact --dry-run"),
+    (bank.compact_command, "compact --dry-run"),
     (bank.undo, "undo"),
     (bank.history, "history"),
-    (bank.verify, "verify"),
-    (bank.file_, "file session.jsonl"),
-    (bank.index, "index docs"),
-    (bank.find, "find 'tide table'"),
+    (bank.verify_command, "verify"),
+    (bank.file_command, "file session.jsonl"),
+    (bank.index_command, "index docs"),
+    (bank.find_command, "find 'tide table'"),
     (bank.load, "load --tokens 20k"),
 )
 USAGE: Any = typer.BadParameter.__mro__[2]
@@ -117,7 +126,7 @@ for panel, commands in COMMANDS.items():
         register(app, command, example, panel)
 for command, example in BANK_COMMANDS:
     register(bank_app, command, f"bank {example}")
-bank_app.command("update", cls=QuietCommand, help=UPDATE)(expanded(bank.compact))
+bank_app.command("update", cls=QuietCommand, help=UPDATE)(expanded(bank.compact_command))
 app.add_typer(bank_app, name="bank", rich_help_panel=BANK)
 
 
@@ -170,7 +179,7 @@ def _without_unicode(error: UnicodeError) -> tuple[str, int]:
     return "".join(SIGNS.get(one, "?") for one in missing), error.end
 
 
-def run() -> None:
+def run_program() -> None:
     """Run the command line; every error kedgeline raises becomes one sentence and an exit code."""
     codecs.register_error("signs", _without_unicode)
     for stream in (sys.stdout, sys.stderr):

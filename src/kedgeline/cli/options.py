@@ -173,9 +173,6 @@ class QuietGroup(_Quiet, TyperGroup):
     pass
 
 
-# For commands that declare their options one by one.
-
-
 def option(help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, **{"metavar": "TEXT", **more})
 
@@ -185,19 +182,9 @@ def flag(help: str, *names: str, **more: Any) -> Any:
     return option(help, *names, **{"metavar": "", **more})
 
 
-def amount(help: str, *names: str, **more: Any) -> Any:
-    return option(help, *names, **{"metavar": "N", **more})
-
-
 def argument(help: str, **more: Any) -> Any:
     return typer.Argument(help=help, **more)
 
-
-def tokens_option(help: str, *names: str) -> Any:
-    return option(help, *names, parser=tokens_given, metavar="TOKENS")
-
-
-Json = Annotated[bool, flag("Write JSON, one object a line, instead of text.", "--json")]
 
 # Groups.
 
@@ -310,8 +297,9 @@ def expanded(command: Command) -> Command:
 
 
 def register(to: typer.Typer, command: Command, example: str, panel: str | None = None) -> None:
-    """Make it a command, with what is typed behind `kedgeline` as the example in its help."""
-    name = command.__name__.rstrip("_").replace("_", "-")  # import is no name, show another
+    """Make it a command, with what is typed behind `kedgeline` as the example in its help. One
+    whose name is taken, by what it runs or by Python, is called `…_command`."""
+    name = command.__name__.removesuffix("_command").replace("_", "-")
     made = expanded(command)
     help = f"{made.__doc__}\n\nExample: `kedgeline {example}`"
     to.command(name, cls=QuietCommand, help=help, rich_help_panel=panel)(made)

@@ -97,7 +97,9 @@ class Search(NamedTuple):
         )
 
 
-def recall(wanted: Search, lines: int = 2, json: bool = False, store: str | None = None) -> None:
+def recall_command(
+    wanted: Search, lines: int = 2, json: bool = False, store: str | None = None
+) -> None:
     """Find originals in all sessions by a question or words, file, command, error, time or turn.
 
     Originals are shown unchanged, secrets included; the search index contains no secrets. Exits
@@ -108,11 +110,11 @@ def recall(wanted: Search, lines: int = 2, json: bool = False, store: str | None
     """
     from contextlib import closing
 
-    from kedgeline.session.recall import recall as find
+    from kedgeline.session.recall import recall
 
     asked = wanted.question()
     with closing(configured_store(store)) as opened:
-        found = find(opened, asked, lines=lines)
+        found = recall(opened, asked, lines=lines)
     out = console()
     some = asked.asks or any(not one.relaxed for one in found)  # a question is not all to stand
     for one in found:
@@ -253,7 +255,7 @@ class SessionFile(NamedTuple):
     root: str = "."
 
 
-def summarize(
+def summarize_command(
     source: SessionSource,
     task: SessionFile,
     tokens: int | None = None,
@@ -272,9 +274,8 @@ def summarize(
         phase NAME: For the end of research, planning or implementation; auto detects which.
         state_file --state FILE: Also set compression_state in a state.json.
     """
-    from kedgeline.pipeline.handoff import hand_on
+    from kedgeline.pipeline.handoff import hand_on, summarize
     from kedgeline.pipeline.handoff import level as at_level
-    from kedgeline.pipeline.handoff import summarize as summary_of
     from kedgeline.pipeline.outcomes import outcomes_of_session
     from kedgeline.session.exports import write_state
     from kedgeline.summary import PHASES, phase_of, phased, session_file
@@ -287,7 +288,7 @@ def summarize(
     counter = Exact(source.vocabulary or EXACT.name)  # a hand-off is for any model
     room, name, kept = tokens or WHOLE, found.transcript.session.latest("id"), dict[str, str]()
     with progress("summarizing"):
-        state = summary_of(found.transcript)
+        state = summarize(found.transcript)
     if write is not None:
         kept["session_file"] = str(write(state, tokens=room, session=name))
     if state_file is not None:
@@ -350,7 +351,7 @@ def _check_names(level: int | None, style: str, phase: str | None) -> None:
         raise UnknownName("phase", str(phase), known=("auto", *PHASES))
 
 
-def handoff(product: str, task: str, root: str = ".", json: bool = False) -> None:
+def handoff_command(product: str, task: str, root: str = ".", json: bool = False) -> None:
     """Print the `## Prior Session Context` block of a task for a sub-agent's prompt.
 
     It comes from the task's session file; for a new task the output is empty.

@@ -250,7 +250,7 @@ def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> E
         )
 
 
-def import_(
+def import_command(
     file: str, name: str | None = None, json: bool = False, store: str | None = None
 ) -> None:
     """Import a session that `kedgeline export` wrote, completely or not at all.

@@ -101,7 +101,7 @@ class _Probed(NamedTuple):
     """Number of the file's first turn."""
 
 
-def probe(
+def probe_command(
     source: SessionSource,
     limits: WindowSize,
     tokens: int | None = None,
