@@ -169,7 +169,7 @@ types: .venv/ready
 bench: .venv/ready
 	$(BIN)/kedgeline bench throughput $(CORPUS)/claude-code --write docs/measurements.md
 	$(BIN)/kedgeline bench replay $(CORPUS) --write docs/measurements.md --pictures docs/pictures
-	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
+	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench replaced $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench recall $(QUESTIONS) --write docs/measurements.md

@@ -213,11 +213,6 @@ class SectionShare(Value, frozen=True):
     """Parts that stand in none of the turns, by kind."""
 
 
-class Miss(NamedTuple):
-    item: Item
-    claim: Claim
-
-
 class Citations:
     """The turns of one session, asked for what they hold."""
 
@@ -235,13 +230,6 @@ class Citations:
             return "turn"
         inside = (one for evidence in cited for one in self._started(evidence, set()))
         return "agent" if any(evidence.holds(claim) for evidence in inside) else "nowhere"
-
-    def unsupported(self, items: Iterable[Item]) -> Iterator[Miss]:
-        """Every part of a line that none of its turns holds."""
-        for item in items:
-            for claim in claims_of(item):
-                if self.held(claim) == "nowhere":
-                    yield Miss(item, claim)
 
     def shares(self, items: Iterable[Item]) -> Iterator[SectionShare]:
         """One share per line."""

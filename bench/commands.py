@@ -211,7 +211,7 @@ def replay(
         method NAME: Compare only this method, named as in the table; may be given again.
         pictures FOLDER: Folder to draw into (extra `plots`).
     """
-    from bench.plots.replay import replay_pictures
+    from bench.plots import replay_pictures
     from bench.replay.measuring import BUDGETS, measure
     from bench.replay.methods import chosen
     from bench.replay.report import origin, tables
@@ -229,7 +229,6 @@ def probes(
     window: list[int] | None = None,
     mutations: int = MUTATIONS,
     seed: int = SEED,
-    pictures: Path | None = None,
 ) -> None:
     """Ask summaries of real sessions what they must say, and check the probes themselves.
 
@@ -241,7 +240,6 @@ def probes(
         window TOKENS: Compact for this context window, e.g. 200k; may be given again. 8k to 200k.
         mutations N>=0: Cases of the mutation check; 0 leaves it out.
         seed N: Of the cases and the intervals.
-        pictures FOLDER: Folder to draw the dimensions into (extra `plots`).
     """
     from bench.compaction import WINDOWS
     from bench.probes import measuring as made
@@ -249,7 +247,6 @@ def probes(
     windows = sorted(set(window or WINDOWS))
     with measuring() as watch:
         found = made.measure(corpus, windows=windows, mutations=mutations, seed=seed, watch=watch)
-    draw([made.dimensions_picture(found)], pictures)
     report(found, out, made.origin(found), made.tables(found))
 
 

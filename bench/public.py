@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from bench import conformance, outcomes, questions, recall
 from bench.corpus import SEED, Mean, Watch, fingerprint, mean_of
 from bench.pictures import Picture
-from bench.plots.replay import SHARES, Dot, panels
+from bench.plots import SHARES, Dot, panels
 from bench.replay.measuring import OWN, UNLIMITED, Replay
 from bench.replay.measuring import measure as replay_of
 from bench.replay.methods import RECORDED, Given, Latest, head_and_tail, last_turns, masking

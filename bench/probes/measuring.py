@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from bench.compaction import WINDOWS as COMPACTION_WINDOWS
-from bench.corpus import SEED, Corpus, Mean, Origin, Resampling, Session, Watch
-from bench.pictures import Picture
-from bench.plots.replay import DimensionRow, dimensions_plot
+from bench.corpus import SEED, Corpus, Origin, Resampling, Session, Watch
 from bench.probes.mutations import Checked, Good, Noticed, Proved, checked, proved
 from bench.replay.names import before, cuts_of, roots_of
 from bench.tables import NOTHING, Table, origin_line, with_interval
@@ -115,8 +115,6 @@ def by_probes_alone(quality: Quality | None) -> dict[str, float]:
     return found
 
 
-MUTATIONS = 1_000
-"""Cases of the mutation check: enough for each kind of entry."""
 PUBLISHED: dict[Dimension, float] = {
     "accuracy": 4.04,
     "context_awareness": 4.01,
@@ -161,55 +159,9 @@ class SessionProbes(Value, frozen=True):
         return f"{self.file} {self.session}"
 
 
-class WindowProbes(Value, frozen=True):
-    """All sessions that do not fit a window; means over sessions."""
-
-    window: int
-    sessions: int
-    probes: int
-    first_score: Mean | None
-    score: Mean | None
-    anew_probes: int
-    anew_score: Mean | None
-    failed_first: int
-    repaired: Mean | None
-    """Share of the probes that failed at first."""
-    accepted: Mean | None
-    critical_failures: int
-    strays: int
-    first_tokens: Mean | None
-    tokens: Mean | None
-    freed: Mean | None
-    dimensions: dict[str, Mean]
-
-
-class DimensionProbes(Value, frozen=True):
-    """One dimension: over all compactions, and at the cuts where another system compacted."""
-
-    dimension: str
-    target: float
-    published: float
-    first: Mean | None
-    repaired: Mean | None
-    recorded: Mean | None
-    """By probes alone, without the criteria that look at the form of a text."""
-    kedgeline: Mean | None
-    """The same at the same cuts and length."""
-
-
 class ProbesMeasured(Value, frozen=True):
     origin: Origin
-    windows: tuple[WindowProbes, ...]
-    dimensions: tuple[DimensionProbes, ...]
-    first_score: Mean | None
-    score: Mean | None
-    recorded_score: Mean | None
-    """Share of the probes that the other system's summaries answer."""
-    kedgeline_score: Mean | None
-    """The same of ours, at the same cuts and length."""
-    recorded_named: Mean | None
-    """Share of the probes whose subject stands anywhere in the other system's summary."""
-    kedgeline_named: Mean | None
+    windows: tuple[int, ...]
     mutations: Checked | None
     """None where no case was asked for."""
     sessions: tuple[SessionProbes, ...]
@@ -220,7 +172,7 @@ def measure(
     folder: Path,
     *,
     windows: Sequence[int] = COMPACTION_WINDOWS,
-    mutations: int = MUTATIONS,
+    mutations: int = 1_000,
     seed: int = SEED,
     watch: Watch,
 ) -> ProbesMeasured:
@@ -239,18 +191,9 @@ def measure(
         why = SMALLER if corpus.sessions else "no sessions there"
         raise SourceUnreadable(str(folder), why)
     watch(f"{mutations:,} mutations")
-    drawn = Resampling((row.key for row in rows), seed=seed)
-    cuts = Resampling((one.key for one in boundaries), seed=seed)
     return ProbesMeasured(
         origin=replace(corpus.origin(), seed=seed),
-        windows=tuple(_window(window, rows, drawn) for window in windows),
-        dimensions=tuple(_dimension(name, rows, drawn, boundaries, cuts) for name in TARGETS),
-        first_score=_mean(drawn, [(row.key, row.first_score) for row in rows]),
-        score=_mean(drawn, [(row.key, row.score) for row in rows]),
-        recorded_score=_mean(cuts, [(one.key, one.recorded.score) for one in boundaries]),
-        kedgeline_score=_mean(cuts, [(one.key, one.kedgeline.score) for one in boundaries]),
-        recorded_named=_mean(cuts, [(one.key, one.recorded.named) for one in boundaries]),
-        kedgeline_named=_mean(cuts, [(one.key, one.kedgeline.named) for one in boundaries]),
+        windows=tuple(windows),
         mutations=checked(goods, mutations, seed=seed) if mutations else None,
         sessions=tuple(rows),
         boundaries=tuple(boundaries),
@@ -282,163 +225,110 @@ def _row(session: Session, one: Proved) -> SessionProbes:
     )
 
 
-def _window(window: int, every: Sequence[SessionProbes], drawn: Resampling) -> WindowProbes:
-    rows = [row for row in every if row.window == window]
-    named = {
-        name: _mean(drawn, [(r.key, r.dimensions.get(name)) for r in rows]) for name in TARGETS
-    }
-    return WindowProbes(
-        window=window,
-        sessions=len(rows),
-        probes=sum(row.probes for row in rows),
-        first_score=_mean(drawn, [(row.key, row.first_score) for row in rows]),
-        score=_mean(drawn, [(row.key, row.score) for row in rows]),
-        anew_probes=sum(row.anew_probes for row in rows),
-        anew_score=_mean(drawn, [(row.key, row.anew_score) for row in rows]),
-        failed_first=sum(row.failed_first for row in rows),
-        repaired=drawn.mean((row.key, row.repaired, row.failed_first) for row in rows),
-        accepted=_mean(drawn, [(row.key, float(row.accepted)) for row in rows]),
-        critical_failures=sum(row.critical_failures for row in rows),
-        strays=sum(row.strays for row in rows),
-        first_tokens=_mean(drawn, [(row.key, row.first_tokens) for row in rows]),
-        tokens=_mean(drawn, [(row.key, row.tokens) for row in rows]),
-        freed=_mean(drawn, [(row.key, row.freed) for row in rows]),
-        dimensions={name: mean for name, mean in named.items() if mean is not None},
-    )
-
-
-def _dimension(
-    name: Dimension,
-    rows: Sequence[SessionProbes],
-    drawn: Resampling,
-    boundaries: Sequence[Boundary],
-    cuts: Resampling,
-) -> DimensionProbes:
-    return DimensionProbes(
-        dimension=name,
-        target=TARGETS[name],
-        published=PUBLISHED[name],
-        first=_mean(drawn, [(row.key, row.first_dimensions.get(name)) for row in rows]),
-        repaired=_mean(drawn, [(row.key, row.dimensions.get(name)) for row in rows]),
-        recorded=_mean(cuts, [(one.key, one.recorded.dimensions.get(name)) for one in boundaries]),
-        kedgeline=_mean(
-            cuts, [(one.key, one.kedgeline.dimensions.get(name)) for one in boundaries]
-        ),
-    )
-
-
-def _mean(drawn: Resampling, scores: Sequence[tuple[str, float | None]]) -> Mean | None:
-    """Of those that are known."""
-    return drawn.mean((session, score, 1) for session, score in scores if score is not None)
-
-
 def _scores(quality: Quality | None) -> dict[str, float]:
     every = quality.dimensions if quality else ()
     return {one.dimension: one.score for one in every if one.score is not None}
 
 
-# The tables of `kedgeline bench probes`.
+# The tables of `kedgeline bench probes`: means over sessions.
 
 WINDOWS = (
-    "window",
-    "sessions",
-    "probes",
-    "score, first rendering",
-    "score, after repair",
-    "score, asked anew for its room",
-    "failed probes repaired",
-    "accepted",
-    "critical failures left",
-    "tokens, first rendering",
-    "tokens, after repair",
+    *("window", "sessions", "probes", "score, first rendering", "score, after repair"),
+    *("score, asked anew for its room", "failed probes repaired", "accepted"),
+    *("critical failures left", "tokens, first rendering", "tokens, after repair"),
     "context freed",
 )
 DIMENSIONS = (
-    "dimension",
-    "target",
-    "best published",
-    "first rendering",
-    "after repair",
-    "recorded summary, real cuts",
-    "kedgeline, same cuts and length",
+    *("dimension", "target", "best published", "first rendering", "after repair"),
+    *("recorded summary, real cuts", "kedgeline, same cuts and length"),
 )
-REPORT_MUTATIONS = (
-    "entries of",
-    "cases",
-    "noticed by probes",
-    "by probes or checksum",
-    "asked about",
-    "of these by probes",
-    "critical",
-    "of these by probes",
-    "by probes or checksum",
-    "said elsewhere too",
-    "of these noticed",
+MUTATIONS = (
+    *("entries of", "cases", "noticed by probes", "by probes or checksum", "asked about"),
+    *("of these by probes", "critical", "of these by probes", "by probes or checksum"),
+    *("said elsewhere too", "of these noticed"),
 )
 PASS = "probes that pass"
 NAMED = "subject named anywhere"
 
+Row = TypeVar("Row", SessionProbes, Boundary)
+
 
 def tables(found: ProbesMeasured) -> Iterator[Table]:
-    below = origin(found)
-    windows = [_window_row(one) for one in found.windows if one.sessions]
-    yield Table("probes", WINDOWS, windows)
-    yield Table("probe-dimensions", DIMENSIONS, dimension_rows(found), f"{_cuts(found)} {below}")
-    if found.mutations:
-        kinds = [_noticed(one) for one in found.mutations.kinds if one.cases or one.elsewhere]
-        cases = f"{_cases(found.mutations)} {below}"
-        yield Table("probe-mutations", REPORT_MUTATIONS, kinds, cases)
+    seed, below = found.origin.seed or SEED, origin(found)
+    drawn = Resampling((one.key for one in found.sessions), seed=seed)
+    cuts = Resampling((one.key for one in found.boundaries), seed=seed)
+    by_window = [[row for row in found.sessions if row.window == one] for one in found.windows]
+    yield Table("probes", WINDOWS, [_window_row(rows, drawn) for rows in by_window if rows])
+    sessions = len({one.key for one in found.boundaries})
+    told = f"{len(found.boundaries):,} real cuts of {sessions:,} sessions. {below}"
+    yield Table("probe-dimensions", DIMENSIONS, _dimension_rows(found, drawn, cuts), told)
+    if made := found.mutations:
+        kinds = [_noticed(one) for one in made.kinds if one.cases or one.elsewhere]
+        told = f"{len(made.cases):,} cases in {made.summaries:,} accepted summaries. {below}"
+        yield Table("probe-mutations", MUTATIONS, kinds, told)
 
 
 def origin(found: ProbesMeasured) -> str:
     return origin_line(found.origin)
 
 
-def dimension_rows(found: ProbesMeasured) -> list[tuple[str, ...]]:
+def _cell(
+    drawn: Resampling,
+    rows: Iterable[Row],
+    value: Callable[[Row], float | None],
+    form: str = ".2f",
+) -> str:
+    """The mean of those that are known."""
+    scores = ((row.key, value(row)) for row in rows)
+    mean = drawn.mean((key, score, 1) for key, score in scores if score is not None)
+    return with_interval(mean, form)
+
+
+def _window_row(rows: Sequence[SessionProbes], drawn: Resampling) -> tuple[str, ...]:
+    cell = partial(_cell, drawn, rows)
+    repaired = drawn.mean((row.key, row.repaired, row.failed_first) for row in rows)
+    return (
+        f"{rows[0].window:,}",
+        f"{len(rows):,}",
+        f"{sum(row.probes for row in rows):,}",
+        cell(lambda row: row.first_score),
+        cell(lambda row: row.score),
+        cell(lambda row: row.anew_score),
+        with_interval(repaired, ".0%"),
+        cell(lambda row: float(row.accepted), ".0%"),
+        f"{sum(row.critical_failures for row in rows):,}",
+        cell(lambda row: row.first_tokens, ",.0f"),
+        cell(lambda row: row.tokens, ",.0f"),
+        cell(lambda row: row.freed, ".0%"),
+    )
+
+
+def _dimension_rows(
+    found: ProbesMeasured, drawn: Resampling, cuts: Resampling
+) -> Iterator[tuple[str, ...]]:
     """The six dimensions, and below them shares of the probes."""
-    scores = (found.first_score, found.score, found.recorded_score, found.kedgeline_score)
-    named = (None, None, found.recorded_named, found.kedgeline_named)
-    return [
-        *map(_dimension_row, found.dimensions),
-        (PASS, f"{ACCEPTED:.0%}", NOTHING, *(with_interval(one, ".0%") for one in scores)),
-        (NAMED, NOTHING, NOTHING, *(with_interval(one, ".0%") for one in named)),
-    ]
-
-
-def _cuts(found: ProbesMeasured) -> str:
-    sessions = {one.key for one in found.boundaries}
-    return f"{len(found.boundaries):,} real cuts of {len(sessions):,} sessions."
-
-
-def _cases(found: Checked) -> str:
-    return f"{len(found.cases):,} cases in {found.summaries:,} accepted summaries."
-
-
-def _window_row(one: WindowProbes) -> tuple[str, ...]:
-    return (
-        f"{one.window:,}",
-        f"{one.sessions:,}",
-        f"{one.probes:,}",
-        with_interval(one.first_score),
-        with_interval(one.score),
-        with_interval(one.anew_score),
-        with_interval(one.repaired, ".0%"),
-        with_interval(one.accepted, ".0%"),
-        f"{one.critical_failures:,}",
-        with_interval(one.first_tokens, ",.0f"),
-        with_interval(one.tokens, ",.0f"),
-        with_interval(one.freed, ".0%"),
+    ours, theirs = partial(_cell, drawn, found.sessions), partial(_cell, cuts, found.boundaries)
+    for name in TARGETS:
+        scores = (
+            ours(lambda row: row.first_dimensions.get(name)),  # noqa: B023 (called at once)
+            ours(lambda row: row.dimensions.get(name)),  # noqa: B023
+            theirs(lambda row: row.recorded.dimensions.get(name)),  # noqa: B023
+            theirs(lambda row: row.kedgeline.dimensions.get(name)),  # noqa: B023
+        )
+        target = (f"{TARGETS[name]:.1f}", f"{PUBLISHED[name]:.2f}")
+        yield (name.replace("_", " "), *target, *scores)
+    yield (
+        *(PASS, f"{ACCEPTED:.0%}", NOTHING),
+        ours(lambda row: row.first_score, ".0%"),
+        ours(lambda row: row.score, ".0%"),
+        theirs(lambda row: row.recorded.score, ".0%"),
+        theirs(lambda row: row.kedgeline.score, ".0%"),
     )
-
-
-def _dimension_row(one: DimensionProbes) -> tuple[str, ...]:
-    means: tuple[Mean | None, ...] = (one.first, one.repaired, one.recorded, one.kedgeline)
-    return (
-        one.dimension.replace("_", " "),
-        f"{one.target:.1f}",
-        f"{one.published:.2f}",
-        *map(with_interval, means),
+    named = (
+        theirs(lambda row: row.recorded.named, ".0%"),
+        theirs(lambda row: row.kedgeline.named, ".0%"),
     )
+    yield (NAMED, *(NOTHING,) * 4, *named)
 
 
 def _noticed(one: Noticed) -> tuple[str, ...]:
@@ -454,22 +344,4 @@ def _noticed(one: Noticed) -> tuple[str, ...]:
         f"{one.critical_noticed:,}" if one.critical else NOTHING,
         f"{one.elsewhere:,}",
         f"{one.elsewhere_noticed:,}" if one.elsewhere else NOTHING,
-    )
-
-
-def dimensions_picture(found: ProbesMeasured) -> Picture:
-    """The dimensions after repair, beside their targets."""
-    return dimensions_plot(
-        [
-            DimensionRow(
-                one.dimension,
-                one.repaired.mean,
-                one.repaired.low,
-                one.repaired.high,
-                one.target,
-                one.published,
-            )
-            for one in found.dimensions
-            if one.repaired is not None
-        ]
     )

@@ -566,7 +566,6 @@ class Checked(Value, frozen=True):
     summaries: int
     """Good ones that were drawn from."""
     kinds: tuple[Noticed, ...]
-    mutations: tuple[Noticed, ...]
     cases: tuple[Case, ...]
 
 
@@ -578,14 +577,10 @@ def checked(goods: Sequence[Good], count: int, *, seed: int, look: Look = verify
         *((name, lambda case, name=name: case.section == name) for name in SECTIONS),
         *((name, lambda case, name=name: _is_of(case, name)) for name in GROUPS),
     ]
-    ways = sorted({case.mutation for case in cases})
     return Checked(
         seed=seed,
         summaries=len(goods),
         kinds=tuple(_noticed(name, filter(of, cases), drawn) for name, of in groups),
-        mutations=tuple(
-            _noticed(way, (case for case in cases if case.mutation == way), drawn) for way in ways
-        ),
         cases=cases,
     )
 

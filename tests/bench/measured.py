@@ -12,7 +12,7 @@ SHARES = ("names", "pairs", "commands", "request", "files", "files_f1")
 BUDGETED = ("last turns", "masking", "names only", "kedgeline")
 
 
-def group(where: Where, budget: int, methods: Sequence[str], *, task: bool = True) -> Group:
+def group(where: Where, budget: int, methods: Sequence[str]) -> Group:
     """Every mean differs from every other."""
     made = []
     for place, method in enumerate(methods):
@@ -21,8 +21,6 @@ def group(where: Where, budget: int, methods: Sequence[str], *, task: bool = Tru
             for number, name in enumerate(SHARES)
             if method != "no compaction"
         }
-        if task:
-            means["task_tokens"] = mean(1000.0 * (place + 1))
         means["tokens"] = mean(100.0 * (place + 1))
         made.append(MethodMeans(method=method, tokens=100.0 * (place + 1), means=means))
     return Group(where=where, budget=budget, cuts=7, sessions=3, methods=tuple(made))
@@ -32,7 +30,7 @@ def mean(value: float) -> Mean:
     return Mean(mean=value, low=value * 0.9, high=value * 1.1, over=7)
 
 
-def replay(*, task: bool = True) -> Replay:
+def replay() -> Replay:
     loose = ("no compaction", "last 10 turns")
     return Replay(
         fingerprint="f00d" * 16,
@@ -41,12 +39,12 @@ def replay(*, task: bool = True) -> Replay:
         seed=1,
         resamples=1_000,
         groups=(
-            group("boundary", UNLIMITED, loose, task=task),
-            group("boundary", OWN, ("recorded summary", *BUDGETED), task=task),
-            group("boundary", 2_048, BUDGETED, task=task),
-            group("fair", UNLIMITED, loose, task=task),
-            group("fair", 2_048, BUDGETED, task=task),
-            group("fair", 4_096, BUDGETED, task=task),
+            group("boundary", UNLIMITED, loose),
+            group("boundary", OWN, ("recorded summary", *BUDGETED)),
+            group("boundary", 2_048, BUDGETED),
+            group("fair", UNLIMITED, loose),
+            group("fair", 2_048, BUDGETED),
+            group("fair", 4_096, BUDGETED),
         ),
         cuts=(),
     )

@@ -165,26 +165,6 @@ def test_a_sub_agents_turns_count_for_the_turn_that_started_it_and_are_told() ->
     assert [share.by_agents for share in shares] == [1, 0]
 
 
-def test_what_encloses_an_edit_holds_up_its_row() -> None:
-    call, result = edit(f"{ROOT}/src/quay.py")
-    around = replace(result, around="def moor(pier):")
-    both = (turn(0, (call, result)), turn(1, (call, around)))
-    rows = [item("Files Modified", "src/quay.py", n, detail="in `moor`: fixed") for n in (0, 1)]
-    shares = Citations(Transcript(format="plain", turns=both)).shares(rows)
-    assert [share.supported for share in shares] == [0, 1]
-
-
-def test_every_miss_is_given_with_its_line() -> None:
-    wrong = item("Files Read (Not Modified)", "src/quay.py", 2, detail="lines 777-780")
-    misses = list(Citations(session()).unsupported([wrong]))
-    assert [(miss.item, miss.claim.kind, miss.claim.text) for miss in misses] == [
-        (wrong, "path", "src/quay.py"),
-        (wrong, "number", "777"),
-    ]
-    share = added(Citations(session()).shares([wrong]))[wrong.section]
-    assert (share.lines, share.supported, share.missed) == (1, 0, {"path": 1, "number": 1})
-
-
 def test_numbers_and_names_do_not_match_inside_of_others() -> None:
     within = Transcript(format="plain", turns=(turn(0, says="see 1205 in mypier.py"),))
     lines = [item("Files Modified", "src/pier.py", 0), item("Current State", "see 120", 0)]
@@ -199,10 +179,3 @@ def test_the_summary_of_a_session_is_held_up_by_its_turns() -> None:
     assert [one for one, fine in zip(items, supported(*items), strict=True) if not fine] == []
     moved = tuple(replace(one, index=(one.index + 1) % 3) for one in whole.turns)
     assert not any(supported(*items, transcript=replace(whole, turns=moved)))
-
-
-def test_hostile_lines_never_raise() -> None:
-    for text in ("", "`", "“", "…", '"', "test: `", "[t1", "(" * 50, "a/" * 200, "\x00\x1b[31m"):
-        for section in ("Session Intent", "Files Modified", "Current State", "Commands", "Index"):
-            line = item(section, text, 0, 1, detail=text)
-            assert len(list(Citations(session()).shares([line]))) <= 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bench.put_back import Asked, HostPutBack, PutBack, _host, _is_repeated, _words, measure
+from bench.put_back import _is_repeated, _words, measure
 from kedgeline.cli.main import app
 from kedgeline.errors import SourceUnreadable
 from tests.integrations.hooks.test_work import RULE, Host
@@ -80,38 +80,3 @@ def test_a_line_that_the_host_tells_too_is_repeated(line: str, again: bool) -> N
 def test_headings_and_frames_are_no_lines() -> None:
     for line in ("## Commands", "| File | Action | What Changed |", "|---|---|---|", ""):
         assert _words(line) == ""
-
-
-def one(alone: float, put_back: float, tokens: int) -> PutBack:
-    asked = Asked(probes=9, alone=alone, put_back=put_back, critical_alone=3, critical_put_back=1)
-    return PutBack(
-        file="s",
-        host="codex",
-        turn=3,
-        asked=asked,
-        asked_longer=asked,
-        summary_tokens=900,
-        steering_tokens=9,
-        rules_tokens=tokens,
-        lacking_tokens=100,
-        lines=4,
-        repeated=1,
-    )
-
-
-def test_compactions_of_a_host_are_told_together() -> None:
-    found = _host("codex", [one(0.5, 1.0, 10), one(0.25, 0.5, 20), one(0.6, 0.3, 40)])
-    assert found == HostPutBack(
-        host="codex",
-        compactions=3,
-        sessions=1,
-        alone=(0.5, pytest.approx(0.45)),
-        put_back=(0.5, pytest.approx(0.6)),
-        longer_alone=(0.5, pytest.approx(0.45)),
-        longer_put_back=(0.5, pytest.approx(0.6)),
-        lower=1,
-        critical_alone=9,
-        critical_put_back=3,
-        tokens=(120, 140),
-        repeated=0.25,
-    )

@@ -98,7 +98,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pictures_are_drawn_into_a_folder(tmp_path: Path, measured: None) -> None:
     invoked("replay", str(tmp_path), "--json", "--pictures", str(tmp_path / "drawn"))
     found = sorted((tmp_path / "drawn").iterdir())
-    assert len(found) == 4
+    assert len(found) == 3
     assert all(path.read_text("utf-8").startswith("<svg") for path in found)
 
 

@@ -1,12 +1,11 @@
-"""Plots of `kedgeline bench replay`."""
+"""Dots with intervals, a panel for each thing measured: the plots of `kedgeline bench replay`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import ceil, floor, log10
 from typing import NamedTuple
 
-from bench.pictures import INK, Picture, Specification
+from bench.pictures import Picture, Specification
 from bench.replay.measuring import UNLIMITED, Group, Replay
 from bench.replay.names import Where
 from bench.replay.report import PLACES, ROOMS
@@ -49,18 +48,9 @@ class Scale(NamedTuple):
     """How numbers are written, in the language of d3."""
     marks: tuple[float, ...]
     """Numbers that are written, the ends of the scale among them."""
-    logarithmic: bool = False
 
 
 SHARES = Scale("share kept", ".1~f", (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
-
-
-def tens(dots: Sequence[Dot], title: str) -> Scale:
-    """A logarithmic scale that holds all of the dots, marked at powers of ten."""
-    low = floor(log10(min(dot.low for dot in dots)))
-    high = max(low + 1, ceil(log10(max(dot.high for dot in dots))))
-    marks = tuple(10.0**power for power in range(low, high + 1))
-    return Scale(title, "~s", marks, logarithmic=True)
 
 
 def panels(
@@ -135,10 +125,7 @@ def _across(scale: Scale, field: str) -> Specification:
         "field": field,
         "type": "quantitative",
         "title": scale.title,
-        "scale": {
-            "type": "log" if scale.logarithmic else "linear",
-            "domain": [scale.marks[0], scale.marks[-1]],
-        },
+        "scale": {"domain": [scale.marks[0], scale.marks[-1]]},
         "axis": {"format": scale.form, "values": list(scale.marks), "labelOverlap": True},
     }
 
@@ -153,14 +140,13 @@ MEASURES = {
     "files_f1": "file and action, F1",
 }
 """Of the picture of one budget, and what they are called there."""
-TASK = "task_tokens"
 INTERVALS = "Dots are means over cuts, lines 95 % intervals over sessions."
 
 
 def replay_pictures(found: Replay) -> list[Picture]:
     """All that the values allow."""
-    pictures = [_names(found), *_measures(found), _task(found)]
-    return [picture for picture in pictures if picture is not None]
+    names = _names(found)
+    return [*([names] if names else []), *_measures(found)]
 
 
 def _names(found: Replay) -> Picture | None:
@@ -188,25 +174,6 @@ def _measures(found: Replay) -> Iterator[Picture]:
             yield Picture(f"replay-{where}", f"{title}, by method and measure.", made)
 
 
-def _task(found: Replay) -> Picture | None:
-    """What a task costs, methods that keep to no budget beside those that do."""
-    chosen = _first(found.groups)
-    dots = [
-        dot
-        for where, group in chosen.items()
-        for one in found.groups
-        if one.where == where and one.budget in (UNLIMITED, group.budget)
-        for dot in _dots(_place(group), one, TASK)
-        if dot.low > 0  # a logarithm has no place for nothing
-    ]
-    if not dots:
-        return None
-    title = "Tokens per task"
-    told = "What is carried at every step, what was lost and is fetched again included."
-    made = panels(dots, tens(dots, "tokens per task"), title=title, subtitle=[told, INTERVALS])
-    return Picture("replay-tokens", f"{title} by method. {told}", made)
-
-
 def _first(groups: Iterable[Group]) -> Mapping[Where, Group]:
     """For every sort of cut the group that is shown where only one can be: of real cuts the one at
     the length of the recorded summary, of fair ones the smallest budget."""
@@ -226,95 +193,3 @@ def _dots(panel: str, group: Group, measure: str) -> Iterator[Dot]:
 def _place(group: Group) -> str:
     room = ROOMS.get(group.budget, f"{group.budget:,} tokens")
     return f"{PLACES[group.where]} cuts, {room}"
-
-
-# Quality on the six dimensions, beside the targets and the best that was published.
-
-LEAST, MOST = 0.0, 5.0
-"""Ends of the scale."""
-WIDTH, DIMENSIONS_ROW_HEIGHT = 460, 34
-KEDGELINE, TARGET, PUBLISHED = "kedgeline", "target", "best published"
-DIMENSIONS_COLOURS = {
-    KEDGELINE: colour("kedgeline"),
-    TARGET: INK,
-    PUBLISHED: colour("recorded summary"),
-}
-SHAPES = {KEDGELINE: "circle", TARGET: "M-.2,-2H.2V2H-.2Z", PUBLISHED: "diamond"}
-"""A target is a bar across the row."""
-CAPTION = (
-    "kedgeline: by probes with known answers, after the summary was repaired with the same "
-    "probes; the",
-    "line is the 95 % interval over sessions.",
-    "Best published: evaluation by Factory, December 2025, on other sessions and by a model as",
-    "judge. The method is a different one: the two are no comparison of like with like.",
-)
-TITLE = "Quality on six dimensions, from 0 to 5"
-
-
-class DimensionRow(NamedTuple):
-    dimension: str
-    mean: float
-    low: float
-    high: float
-    target: float
-    published: float
-
-
-def dimensions_plot(rows: Sequence[DimensionRow]) -> Picture:
-    """One row per dimension, in the order given."""
-    marks = [
-        {"dimension": row.dimension.replace("_", " "), "what": what, "score": score}
-        for row in rows
-        for what, score in ((TARGET, row.target), (PUBLISHED, row.published), (KEDGELINE, row.mean))
-    ]
-    spans = [
-        {"dimension": row.dimension.replace("_", " "), "low": row.low, "high": row.high}
-        for row in rows
-    ]
-    made: Specification = {
-        "title": {"text": TITLE, "subtitle": list(CAPTION)},
-        "width": WIDTH,
-        "height": {"step": DIMENSIONS_ROW_HEIGHT},
-        "encoding": {"y": _down([row.dimension.replace("_", " ") for row in rows])},
-        "layer": [
-            {
-                "data": {"values": spans},
-                "mark": {"type": "rule", "strokeWidth": 2, "color": DIMENSIONS_COLOURS[KEDGELINE]},
-                "encoding": {"x": _dimensions_across("low"), "x2": {"field": "high"}},
-            },
-            {
-                "data": {"values": marks},
-                "mark": {"type": "point", "filled": True, "size": 2 * DOT, "opacity": 1},
-                "encoding": {"x": _dimensions_across("score"), **_kinds()},
-            },
-        ],
-    }
-    told = "; ".join(
-        f"{row.dimension.replace('_', ' ')} {row.mean:.2f} (target {row.target:.1f})"
-        for row in rows
-    )
-    return Picture("probes-dimensions", f"{TITLE}: {told}. {' '.join(CAPTION)}", made)
-
-
-def _down(names: Sequence[str]) -> Specification:
-    axis = {"grid": True, "ticks": False, "domain": False, "labelPadding": 8}
-    return {"field": "dimension", "type": "nominal", "sort": names, "title": None, "axis": axis}
-
-
-def _dimensions_across(field: str) -> Specification:
-    scale = {"domain": [LEAST, MOST]}
-    return {"field": field, "type": "quantitative", "title": "score", "scale": scale}
-
-
-def _kinds() -> Specification:
-    """Colour and shape of a mark, in one legend."""
-    legend = {"orient": "top", "title": None, "symbolSize": 2 * DOT, "columnPadding": 28}
-    return {
-        channel: {
-            "field": "what",
-            "type": "nominal",
-            "scale": {"domain": list(of), "range": list(of.values())},
-            "legend": legend,
-        }
-        for channel, of in (("color", DIMENSIONS_COLOURS), ("shape", SHAPES))
-    }
