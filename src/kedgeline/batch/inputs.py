@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,8 @@ ROWS_AT_ONCE = 32
 MESSAGES = ("messages", "conversations", "trajectory", "traj")
 """Columns that training sets keep a conversation in, as a list or as JSON."""
 NAMES = ("session_id", "trajectory_id", "instance_id", "id", "uuid")
+STAMPS = ("ETag", "etag", "md5Hash", "mtime", "created")
+"""What file systems call the mark of a file that changes with it."""
 STORE = "store:"
 """Before the name of a kept session in the address of a source."""
 
@@ -148,19 +151,10 @@ def _remote(address: str) -> Iterator[InputSource]:
         raise SourceUnreadable(address, "there is no file of this name")
     for file in sorted(files):
         about = system.info(file)
-        stamp = next(
-            (
-                str(about[key])
-                for key in ("ETag", "etag", "md5Hash", "mtime", "created")
-                if key in about
-            ),
-            "",
-        )
-        yield from _of_file(
-            f"{scheme}://{file.lstrip('/') if scheme != 'file' else file}",
-            int(about.get("size") or 0),
-            stamp,
-        )
+        known = (about[key] for key in STAMPS if key in about)
+        name = file if scheme == "file" else file.lstrip("/")
+        size = int(about.get("size") or 0)
+        yield from _of_file(f"{scheme}://{name}", size, str(next(known, "")))
 
 
 def _of_file(path: str, size: int, stamp: str) -> Iterator[InputSource]:
@@ -180,15 +174,11 @@ def _of_file(path: str, size: int, stamp: str) -> Iterator[InputSource]:
 def _kept(store: str, patterns: Sequence[str], owner: str) -> Iterator[InputSource]:
     from kedgeline.store.protocol import open_store
 
-    opened_store = open_store(store, owner=owner)
-    try:
+    with closing(open_store(store, owner=owner)) as opened_store:
         for info in opened_store.sessions():
             if not patterns or any(fnmatchcase(info.name, one) for one in patterns):
-                yield InputSource(
-                    path=f"{STORE}{info.name}", size=info.entries, stamp=str(info.entries)
-                )
-    finally:
-        opened_store.close()
+                path, stamp = f"{STORE}{info.name}", str(info.entries)
+                yield InputSource(path=path, size=info.entries, stamp=stamp)
 
 
 # Reading them.
@@ -338,11 +328,8 @@ def _stored(source: InputSource, store: str, owner: str) -> InputSession:
     from kedgeline.session.session import Session
     from kedgeline.store.protocol import open_store
 
-    opened_store = open_store(store, owner=owner)
-    try:
-        name = source.path.removeprefix(STORE)
+    name = source.path.removeprefix(STORE)
+    with closing(open_store(store, owner=owner)) as opened_store:
         transcript = Session(name, opened_store).transcript()
-        sha256 = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
-        return InputSession(name, sha256, None, transcript)
-    finally:
-        opened_store.close()
+    sha256 = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
+    return InputSession(name, sha256, None, transcript)

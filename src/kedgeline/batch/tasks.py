@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -50,18 +51,11 @@ class Work:
 
     def __init__(self, session: InputSession, settings: TaskSettings) -> None:
         self.session, self.settings = session, settings
-        self._made: dict[str, Any] = {}
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        if name not in self._made:
-            self._made[name] = make()
-        return self._made[name]
-
-    @property
+    @cached_property
     def reading(self) -> Reading | None:
         """The session as it is read, once; None where it was read already."""
-        found: Reading | None = self._once("reading", self.session.reading)
-        return found
+        return self.session.reading()
 
     @property
     def countable(self) -> Reading | Transcript:
@@ -70,52 +64,34 @@ class Work:
             return self.reading
         return self._said
 
-    @property
+    @cached_property
     def _said(self) -> Transcript:
-        def made() -> Transcript:
-            if self.reading is None:
-                return self.session.transcript()
-            return self.reading.choose(collect(self.reading), None)
+        if self.reading is None:
+            return self.session.transcript()
+        return self.reading.choose(collect(self.reading), None)
 
-        found: Transcript = self._once("said", made)
-        return found
-
-    @property
+    @cached_property
     def transcript(self) -> Transcript:
         """Without the secrets in it: what is written goes to others."""
-        found: Transcript = self._once("transcript", lambda: REDACTOR.transcript(self._said))
-        return found
+        return REDACTOR.transcript(self._said)
 
-    @property
+    @cached_property
     def sized(self) -> Transcript:
         """The same, with the tokens of each turn."""
-        found: Transcript = self._once("sized", lambda: counted(self.transcript, EXACT))
-        return found
+        return counted(self.transcript, EXACT)
 
-    @property
+    @cached_property
     def summary(self) -> Summary:
-        def made() -> Summary:
-            return summarize(self.transcript, redactor=None)
+        return summarize(self.transcript, redactor=None)
 
-        found: Summary = self._once("summary", made)
-        return found
-
-    @property
+    @cached_property
     def handed_on(self) -> HandedOn:
-        def made() -> HandedOn:
-            return hand_on(self.summary, self.settings.tokens, EXACT.count)
+        return hand_on(self.summary, self.settings.tokens, EXACT.count)
 
-        found: HandedOn = self._once("handed on", made)
-        return found
-
-    @property
+    @cached_property
     def compaction(self) -> Compaction:
-        def made() -> Compaction:
-            budget = budget_for(self.sized, self.settings.window)
-            return compact(self.sized, budget, provider=self.settings.provider)
-
-        found: Compaction = self._once("compaction", made)
-        return found
+        budget = budget_for(self.sized, self.settings.window)
+        return compact(self.sized, budget, provider=self.settings.provider)
 
 
 class Task(NamedTuple):
@@ -218,18 +194,16 @@ def _json(value: object) -> str:
 COUNTED = frozenset({"stats", "cost"})
 """Tasks that never hold a session as a whole."""
 
-BASE: tuple[Column, ...] = (
-    ("source", "string"),
-    ("session", "string"),
-    ("sha256", "string"),
-    ("format", "string"),
-)
 
+def _columns(kind: str, names: str) -> tuple[Column, ...]:
+    return tuple((name, kind) for name in names.split())
+
+
+BASE = _columns("string", "source session sha256 format")
 TASKS: Mapping[str, Task] = {
     "stats": Task(
         (
-            *(("turns", "int64"), ("exchanges", "int64"), ("tool_calls", "int64")),
-            *(("failures", "int64"), ("agents", "int64"), ("host_compactions", "int64")),
+            *_columns("int64", "turns exchanges tool_calls failures agents host_compactions"),
             *(("tokens", "int64"), ("model", "string")),
         ),
         _stats,
@@ -239,8 +213,8 @@ TASKS: Mapping[str, Task] = {
     "summary": Task((("summary", "string"), ("summary_tokens", "int64")), _summary),
     "compact": Task(
         (
-            *(("tokens_before", "int64"), ("tokens_after", "int64"), ("cut", "int64")),
-            *(("compaction", "string"), ("context", "string")),
+            *_columns("int64", "tokens_before tokens_after cut"),
+            *_columns("string", "compaction context"),
         ),
         _compact,
     ),
@@ -252,26 +226,16 @@ TASKS: Mapping[str, Task] = {
         _probe,
     ),
     "cost": Task(
-        (
-            *(("input_tokens", "int64"), ("output_tokens", "int64")),
-            *(("cache_read_tokens", "int64"), ("cache_write_tokens", "int64")),
-        ),
-        _cost,
+        _columns("int64", "input_tokens output_tokens cache_read_tokens cache_write_tokens"), _cost
     ),
     "rollout": Task(
         (
-            *(("full_at", "int64"), ("context_before", "string"), ("rollout_summary", "string")),
-            *(("context_after", "string"), ("used_later", "string")),
+            ("full_at", "int64"),
+            *_columns("string", "context_before rollout_summary context_after used_later"),
         ),
         _rollout,
     ),
-    "export": Task(
-        (
-            *(("messages", "string"), ("system", "string"), ("tools", "string")),
-            ("left_out", "string"),
-        ),
-        _export,
-    ),
+    "export": Task(_columns("string", "messages system tools left_out"), _export),
 }
 
 

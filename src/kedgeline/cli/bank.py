@@ -13,6 +13,7 @@ import typer
 from kedgeline.cli.opening import make_redactor, open_session, read_transcript
 from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
+    answer,
     fields,
     harmless,
     rows_table,
@@ -84,10 +85,8 @@ def init(folder: Path | None = None, json: bool = False) -> None:
     """
     bank = open_bank(folder)
     made = bank.begin()
-    if json:
-        write_json({"bank": str(bank.path), "made": made})
-    else:
-        say(f"{bank.path}: made {', '.join(made) if made else 'nothing: all files are there'}")
+    said = f"{bank.path}: made {', '.join(made) or 'nothing: all files are there'}"
+    answer({"bank": str(bank.path), "made": made}, said, json=json)
 
 
 def add(
@@ -134,10 +133,7 @@ def add(
     if other := _like(opened.path, file):
         say(f"warning: {file!r} becomes a file of its own beside {other!r}; was that meant?")
     added = opened.add(file, new)
-    if json:
-        write_json(fields(added, "file id line"))
-    else:
-        _say_added(added)
+    answer(fields(added, "file id line"), _added_told(added), json=json)
 
 
 def _like(folder: Path, file: str) -> str:
@@ -156,9 +152,9 @@ def _field_given(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _say_added(added: Added) -> None:
+def _added_told(added: Added) -> str:
     name = f" as {added.id}" if added.id else ""
-    say(f"added to {added.file}{name}, line {added.line}")
+    return f"added to {added.file}{name}, line {added.line}"
 
 
 def file_command(
@@ -185,7 +181,7 @@ def file_command(
         write_lines({"file": one.file, "id": one.id or None, "line": one.line} for one in added)
         return
     for one in added:
-        _say_added(one)
+        say(_added_told(one))
     if not added:
         say("nothing new: the bank has all of it")
 
@@ -317,10 +313,8 @@ def _show_compacted(done: BankCompaction, files: list[dict[str, Any]], *, applie
 def undo(agent: str | None = None, bank: Path | None = None, json: bool = False) -> None:
     """Undo the newest compaction of the bank; entries written since stay."""
     done = open_bank(bank).undo(_who_asks(agent))
-    if json:
-        write_json({"undone": done.number, "files": done.files})
-    else:
-        say(f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})")
+    said = f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})"
+    answer({"undone": done.number, "files": done.files}, said, json=json)
 
 
 def history(bank: Path | None = None, json: bool = False) -> None:

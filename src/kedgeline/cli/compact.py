@@ -32,6 +32,7 @@ from kedgeline.cli.opening import (
 from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
     Hints,
+    answer,
     console,
     fields,
     harmless,
@@ -570,11 +571,9 @@ def undo(session: str, json: bool = False, store: str | None = None) -> None:
     kept = open_kept(session, store)
     undone = kept.undo()
     before, after = undone.tokens_before, undone.tokens_after
-    if json:
-        done = {"session": session, "undone": undone.count, "folded": _turns_in(undone.plan.folded)}
-        write_json({**done, "tokens_before": before, "tokens_after": after})
-    else:
-        say(
-            f"{session}: compaction {undone.count} is left out; {after:,} tokens are "
-            f"{before:,} again; {kept.should_compact().reason}"
-        )
+    done = {"session": session, "undone": undone.count, "folded": _turns_in(undone.plan.folded)}
+    said = (
+        f"{session}: compaction {undone.count} is left out; {after:,} tokens are {before:,} again; "
+        f"{kept.should_compact().reason}"
+    )
+    answer({**done, "tokens_before": before, "tokens_after": after}, said, json=json)

@@ -88,6 +88,14 @@ def say(text: str) -> None:
     typer.echo(harmless(text), err=True)
 
 
+def answer(values: Any, said: str, *, json: bool) -> None:
+    """What a command did: one object as JSON, or a line on stderr."""
+    if json:
+        write_json(values)
+    else:
+        say(said)
+
+
 def show(*blocks: Block, stderr: bool = False) -> None:
     """Lines and tables, one under the other; None is left out, an empty text is an empty line.
     On a screen lines are broken between words, never within: commands and paths stay whole."""

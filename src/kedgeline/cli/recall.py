@@ -14,6 +14,7 @@ import typer
 from kedgeline.cli.look import turns_marked
 from kedgeline.cli.opening import configured_store, open_kept
 from kedgeline.cli.output import (
+    answer,
     console,
     dotted,
     harmless,
@@ -216,10 +217,7 @@ def unpin(session: str, what: str, json: bool = False, store: str | None = None)
         what <WHAT>: The turn (t12, 12), the words, or the pin's number ('#7').
     """
     gone = open_kept(session, store).unpin(_meant(what))
-    if json:
-        write_json(_pin_as_json(gone))
-    else:
-        say(f"no longer pinned: {_pin_told(gone)}")
+    answer(_pin_as_json(gone), f"no longer pinned: {_pin_told(gone)}", json=json)
 
 
 def _pin_as_json(pin: Pin) -> dict[str, Any]:

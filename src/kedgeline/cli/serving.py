@@ -21,7 +21,7 @@ from kedgeline.cli.opening import (
     written_to,
 )
 from kedgeline.cli.options import SessionSource
-from kedgeline.cli.output import bytes_told, progress, say, show, write_json
+from kedgeline.cli.output import answer, bytes_told, progress, say, show, write_json
 from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.read import plain_file
 from kedgeline.planning import POLICY
@@ -93,18 +93,16 @@ def _serve_http(
     wanted, token = server.address_of(http, hosts), server.token_from(token_file)
     opened, address = server.listening(wanted)
     with opened:
-        if json:
-            _announce(serving_as_json(kept, address, token.place, hosts))
-        else:
-            say(f"serving {address.url}; the token is in {token.place}")
+        said = f"serving {address.url}; the token is in {token.place}"
+        _announce(serving_as_json(kept, address, token.place, hosts), said, json=json)
         if not server.is_loopback(address.host):
             say("warning: over plain HTTP others can read along; put TLS before it")
         server.serve_http(kept, opened, token.value, hosts)
 
 
-def _announce(values: dict[str, Any]) -> None:
-    """Where it serves, for a program that waits for that."""
-    write_json(values)
+def _announce(values: dict[str, Any], said: str, *, json: bool) -> None:
+    """Where it serves, also for a program that waits for that."""
+    answer(values, said, json=json)
     sys.stdout.flush()
 
 
@@ -149,9 +147,10 @@ def serve(
     with Endpoint(port, window=window, at=at, target=target, store=store) as endpoint:
         place = f"http://127.0.0.1:{endpoint.server_port}"
         if json:
-            _announce({"url": place})
+            write_json({"url": place})
         else:
             show(f"listening on {place}")
+        sys.stdout.flush()
         try:
             endpoint.serve_forever()
         except KeyboardInterrupt:
@@ -194,10 +193,7 @@ def web(
         with web_socket(port) as opened:
             place = f"http://{HOST}:{opened.getsockname()[1]}/?token={token}"
             place += f"#/s/{shown}" if shown else ""
-            if json:
-                _announce({"url": place})
-            else:
-                say(f"serving {place}")
+            _announce({"url": place}, f"serving {place}", json=json)
             if browser:
                 typer.launch(place)
             serve_pages(sessions, token, opened)

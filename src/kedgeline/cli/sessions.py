@@ -14,6 +14,7 @@ import typer
 
 from kedgeline.cli.opening import configured_store, make_redactor, open_kept, written_to
 from kedgeline.cli.output import (
+    answer,
     bytes_told,
     count,
     fields,
@@ -99,16 +100,13 @@ def add(
         form = found.format
         done = kept.follow(source, format=form, session=number, watch=watch_turns, force=force)
         agents = done.new + done.known - done.turns  # sub-agents' turns are among the new and known
-    if json:
-        write_json({"session": session, **done._asdict()})
-        return
     of_agents = f" and {agents:,} of sub-agents" if agents else ""
     told = f"{done.new:,} new, {done.known:,} known; {count(done.turns, 'turn')}{of_agents} in all"
     if done.taken_back:
         told += f"; {count(done.taken_back, 'turn')} taken back"
     if done.undone:
         told += f"; {count(done.undone, 'compaction')} left out, which had folded such turns"
-    say(f"{session}: {told}")
+    answer({"session": session, **done._asdict()}, f"{session}: {told}", json=json)
 
 
 def sessions(json: bool = False, store: str | None = None) -> None:
@@ -224,15 +222,14 @@ def export(
         raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
     with closing(configured_store(store)) as kept, written_to(file) as target:
         report = _export(kept, session, target, redacted=redacted)
-    if json:
-        write_json({"file": file, **fields(report, "session entries texts bytes redacted")})
-        return
     where = "" if file == "-" else f" to {file}"
     secrets = "secrets left out" if report.redacted else "originals as they are"
-    say(
+    said = (
         f"exported {session}{where}: {report.entries:,} entries, "
         f"{report.texts:,} large texts, {bytes_told(report.bytes)}, {secrets}"
     )
+    values = {"file": file, **fields(report, "session entries texts bytes redacted")}
+    answer(values, said, json=json)
 
 
 def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> ExportReport:
@@ -279,13 +276,10 @@ def import_command(
             label=file if file != "-" else "<stdin>",
             watch=lambda done, total: watch(name or file, done, total),
         )
-    if json:
-        write_json(report)
-        return
     origin = "" if report.origin == report.session else f" (it was {report.origin})"
     secrets = ", secrets left out" if report.redacted else ""
     counts = f"{report.entries:,} entries, {report.texts:,} large texts"
-    say(f"imported {report.session}{origin}: {counts}{secrets}")
+    answer(report, f"imported {report.session}{origin}: {counts}{secrets}", json=json)
 
 
 @contextmanager
