@@ -422,8 +422,6 @@ class FileShare(Value, frozen=True):
     format: str
     source: Source
     action: Action
-    blind: bool
-    """Whether what the tool reports was taken away before the facts were extracted."""
     reported: int = 0
     """Changes that tools report."""
     facts: int = 0
@@ -434,20 +432,16 @@ class FileShare(Value, frozen=True):
 
 
 def file_shares(transcript: Transcript) -> Iterator[FileShare]:
-    """All shares of one session, with and without the reports."""
-    changes = list(reported_in(transcript))
-    names = Names(transcript)
-    for blind in (False, True):
-        seen = blinded(transcript) if blind else transcript
-        facts = [fact for fact in facts_of(seen) if isinstance(fact, FileChanged)]
-        yield from _shares(transcript.format, changes, facts, names, blind=blind)
+    """All shares of one session."""
+    facts = [fact for fact in facts_of(transcript) if isinstance(fact, FileChanged)]
+    yield from _shares(transcript.format, reported_in(transcript), facts, Names(transcript))
 
 
 def summed(shares: Iterable[FileShare]) -> tuple[FileShare, ...]:
-    """One share per format, source, action and sight."""
-    found: dict[tuple[str, Source, Action, bool], FileShare] = {}
+    """One share per format, source and action."""
+    found: dict[tuple[str, Source, Action], FileShare] = {}
     for share in shares:
-        key = (share.format, share.source, share.action, share.blind)
+        key = (share.format, share.source, share.action)
         found[key] = _both(found[key], share) if key in found else share
     return tuple(found[key] for key in sorted(found))
 
@@ -480,7 +474,7 @@ def reported_by(call: ToolCall, result: ToolResult | None) -> Iterator[tuple[str
     """The files one call of an edit tool changed, with what the tool says it did."""
     if call.verb not in EDITS or result is None or not result.success:
         return
-    patches = [text for text in _facts_files_texts(call) if "*** Begin Patch" in text]
+    patches = [text for text in _words_in(call) if "*** Begin Patch" in text]
     if patches:
         headers = _HEADER.findall(patches[0])
         for place, (kind, path) in enumerate(headers):
@@ -491,15 +485,6 @@ def reported_by(call: ToolCall, result: ToolResult | None) -> Iterator[tuple[str
     path = next((call.parameters[key] for key in PATHS if key in call.parameters), None)
     if isinstance(path, str) and path:
         yield path, _reported(result)
-
-
-def blinded(transcript: Transcript) -> Transcript:
-    """The same session, as if its edit tools had said nothing but that they worked."""
-    return replace(
-        transcript,
-        turns=tuple(map(_blind, transcript.turns)),
-        agents=tuple(map(blinded, transcript.agents)),
-    )
 
 
 class Names:
@@ -521,8 +506,6 @@ def _shares(
     changes: Iterable[Change],
     facts: Iterable[FileChanged],
     names: Names,
-    *,
-    blind: bool,
 ) -> Iterator[FileShare]:
     """Each report takes one fact of its turn, path and action; calls that report nothing take one
     each out of the count."""
@@ -550,7 +533,7 @@ def _shares(
                 for name in ("reported", "facts", "right", "unjudged")
             }
             if any(counts.values()):
-                yield FileShare(format=format, source=source, action=action, blind=blind, **counts)
+                yield FileShare(format=format, source=source, action=action, **counts)
 
 
 def _both(one: FileShare, other: FileShare) -> FileShare:
@@ -571,18 +554,7 @@ def _reported(result: ToolResult) -> Action | None:
     return "modified" if _UPDATED.match(result.output) else None
 
 
-def _facts_files_texts(call: ToolCall) -> Iterator[str]:
+def _words_in(call: ToolCall) -> Iterator[str]:
     for value in call.parameters.values():
         parts = value if isinstance(value, list | tuple) else (value,)
         yield from (part for part in parts if isinstance(part, str))
-
-
-def _blind(turn: Turn) -> Turn:
-    edits = {call.id for call in turn.tool_calls if call.verb in EDITS}
-    if not edits:
-        return turn
-    results = tuple(
-        replace(result, change="", output="") if result.call_id in edits else result
-        for result in turn.tool_results
-    )
-    return replace(turn, tool_results=results)

@@ -66,8 +66,6 @@ class FileScores(Value, frozen=True):
     precision: Mean | None
     recall: Mean | None
     f1: Mean | None
-    f1_blind: Mean | None
-    """With what the tools report taken away before the facts were extracted."""
 
 
 class Counted(NamedTuple):
@@ -114,16 +112,13 @@ def _scores(
         and action in (EVERY, share.action)
     ]
     drawn = Resampling(session for session, _ in wanted)
-    seen = [(session, share) for session, share in wanted if not share.blind]
-    blind = [(session, share) for session, share in wanted if share.blind]
     return FileScores(
         sources=sources,
         format=format,
         action=action,
-        precision=drawn.mean((one, float(share.right), share.facts) for one, share in seen),
-        recall=drawn.mean((one, float(share.right), share.reported) for one, share in seen),
-        f1=drawn.mean(_f1(seen)),
-        f1_blind=drawn.mean(_f1(blind)),
+        precision=drawn.mean((one, float(share.right), share.facts) for one, share in wanted),
+        recall=drawn.mean((one, float(share.right), share.reported) for one, share in wanted),
+        f1=drawn.mean(_f1(wanted)),
     )
 
 
@@ -373,7 +368,6 @@ FILES = (
     "precision",
     "recall",
     "F1",
-    "F1, reports taken away",
     "tool silent",
 )
 PER_SIZE = ("lines", "supported")
@@ -472,15 +466,13 @@ def _file_row(
     counts: Counter[str] = Counter()
     for share in shares:
         if action in (EVERY, share.action):
-            counts.update(any=share.reported + share.facts + share.unjudged)
-            if not share.blind:
-                counts.update(reported=share.reported, facts=share.facts, unjudged=share.unjudged)
-    if not counts["any"]:
+            counts.update(reported=share.reported, facts=share.facts, unjudged=share.unjudged)
+    if not counts.total():
         return None
     facts = f"{counts['facts']:,}"
     if scores is None:
         return (label, action, NOTHING, facts, *(NOTHING,) * len(FILES[4:]))
-    means = (scores.precision, scores.recall, scores.f1, scores.f1_blind)
+    means = (scores.precision, scores.recall, scores.f1)
     shown = (with_interval(mean, DIGITS) for mean in means)
     return (label, action, f"{counts['reported']:,}", facts, *shown, f"{counts['unjudged']:,}")
 

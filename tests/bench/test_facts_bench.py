@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from bench import facts as bench
 from bench import facts as facts_cost
@@ -45,13 +44,12 @@ def counted(session: str, *, facts: int, right: int, format: str = "plain") -> C
         format=format,
         source="tool",
         action="created",
-        blind=False,
         reported=4,
         facts=facts,
         right=right,
     )
-    shell = FileShare(format=format, source="shell", action="created", blind=False, facts=9)
-    return Counted(session, (given, replace(given, blind=True, right=0), shell))
+    shell = FileShare(format=format, source="shell", action="created", facts=9)
+    return Counted(session, (given, shell))
 
 
 def test_scores_of_files_are_over_all_sessions_and_have_intervals() -> None:
@@ -65,8 +63,6 @@ def test_scores_of_files_are_over_all_sessions_and_have_intervals() -> None:
     assert every.precision == mean_of([("a", 4.0, 4), ("b", 2.0, 8), ("c", 2.0, 2)])
     assert every.recall == mean_of([("a", 4.0, 4), ("b", 2.0, 4), ("c", 2.0, 4)])
     assert every.f1 == mean_of([("a", 8.0, 8), ("b", 4.0, 12), ("c", 4.0, 6)])
-    assert every.f1_blind is not None
-    assert every.f1_blind.mean == 0
     assert every.precision is not None
     assert every.precision.low < every.precision.mean < every.precision.high
     assert scores[("tool",), "", "created"].f1 == every.f1

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bench import claims as facts_files
-from bench.claims import ELSEWHERE, blinded, file_shares, reported_in, summed
+from bench.claims import ELSEWHERE, file_shares, reported_in, summed
 from kedgeline.facts import facts_of
 from kedgeline.model import (
     AnyFact,
@@ -62,12 +62,11 @@ def session() -> Transcript:
     )
 
 
-def shares(of: Transcript, *, blind: bool = False) -> dict[tuple[str, str], tuple[int, int, int]]:
+def shares(of: Transcript) -> dict[tuple[str, str], tuple[int, int, int]]:
     """Reported, facts, right: by source and action."""
     return {
         (share.source, share.action): (share.reported, share.facts, share.right)
         for share in summed(file_shares(of))
-        if share.blind == blind
     }
 
 
@@ -130,25 +129,6 @@ def test_a_wrong_fact_is_counted(
     found = shares(session())
     assert found["tool", "created"] == created
     assert found["tool", "modified"] == modified
-
-
-def test_without_the_report_the_action_is_inferred() -> None:
-    """A file written whole that was there before cannot be told from a new one."""
-    over = transcript(turn(0, wrote(f"{ROOT}/src/fair.py", "update")))
-    assert shares(over) == {("tool", "modified"): (1, 1, 1)}
-    assert shares(over, blind=True) == {
-        ("tool", "modified"): (1, 0, 0),
-        ("tool", "created"): (0, 1, 0),
-    }
-
-
-def test_blinding_takes_reports_away_and_nothing_else() -> None:
-    seen = called("Read", "tide", file_path="a.py")
-    before = transcript(turn(0, wrote("a.py"), seen), agents=(transcript(turn(0, wrote("b.py"))),))
-    after = blinded(before)
-    assert [(r.change, r.output) for r in after.turns[0].tool_results] == [("", ""), ("", "tide")]
-    assert after.agents[0].turns[0].tool_results[0].change == ""
-    assert [r.success for r in after.turns[0].tool_results] == [True, True]
 
 
 def test_what_a_sub_agent_did_stands_at_the_turn_that_started_it() -> None:

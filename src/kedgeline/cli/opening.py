@@ -5,39 +5,47 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
+import msgspec
 import typer
 
 from kedgeline.cli.options import SessionSource, WindowSize
-from kedgeline.cli.output import watch_turns
+from kedgeline.cli.output import (
+    count,
+    fields,
+    progress,
+    say,
+    shorten,
+    show,
+    watch_turns,
+    write_json,
+)
 from kedgeline.errors import BadName, NoSuchSession
 from kedgeline.files import checked, folder_below
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 
 if TYPE_CHECKING:
-    from kedgeline.model import Budget, Compaction, Transcript
+    from kedgeline.model import (
+        Ask,
+        Budget,
+        Compaction,
+        ModelCall,
+        Rates,
+        Transcript,
+        Usage,
+        Wording,
+    )
+    from kedgeline.models import Meter, Model, Terms
     from kedgeline.redact import Redactor
     from kedgeline.session.session import Session
     from kedgeline.store import Store
     from kedgeline.tokens import ContextTokens
     from kedgeline.tokens import Counter as TokenCounter
-
-
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
-
-import msgspec
-
-from kedgeline.cli.output import count, fields, progress, say, shorten, show, write_json
-
-if TYPE_CHECKING:
-    from kedgeline.model import Ask, ModelCall, Rates, Usage, Wording
-    from kedgeline.models import Meter, Model, Terms
 
 PATIENCE = 0.7
 """Seconds that a command waits for a store that another process holds: who typed it looks on, and

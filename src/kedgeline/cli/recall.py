@@ -3,8 +3,10 @@ summarize`, `handoff`, `recall`, `pin` and `unpin`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,12 +14,14 @@ import msgspec
 import typer
 
 from kedgeline.cli.look import turns_marked
-from kedgeline.cli.opening import configured_store, open_kept
+from kedgeline.cli.opening import configured_store, open_kept, open_session
+from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
     answer,
     console,
     dotted,
     harmless,
+    progress,
     say,
     shorten,
     show,
@@ -25,6 +29,9 @@ from kedgeline.cli.output import (
     write_json,
     write_lines,
 )
+from kedgeline.cli.verdict import WHOLE, check_room, round_score
+from kedgeline.errors import UnknownName
+from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,17 +40,6 @@ if TYPE_CHECKING:
     from kedgeline.session.query import Question
     from kedgeline.session.recall import Recalled
 
-
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-
-from kedgeline.cli.opening import open_session
-from kedgeline.cli.options import SessionSource
-from kedgeline.cli.output import progress
-from kedgeline.cli.verdict import WHOLE, check_room, round_score
-from kedgeline.errors import UnknownName
-from kedgeline.settings import load_settings
 
 NOTHING = 1
 """Exit code where nothing is found, as grep has it."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import typer
 
@@ -16,6 +16,7 @@ from kedgeline.cli.opening import configured_store, make_redactor, open_kept, wr
 from kedgeline.cli.output import (
     answer,
     bytes_told,
+    console,
     count,
     fields,
     progress,
@@ -29,25 +30,17 @@ from kedgeline.cli.output import (
     write_json,
     write_lines,
 )
-from kedgeline.errors import SourceUnreadable, StoreDamaged
+from kedgeline.errors import SourceUnreadable, StoreDamaged, UserError
 from kedgeline.files import checked
 from kedgeline.pipeline.read import plain_file
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
+    from kedgeline.batch.job import BatchJob, Done, Progress
     from kedgeline.session.checking import Removal, Removed
     from kedgeline.session.exports import ExportReport
     from kedgeline.session.journal import Event
     from kedgeline.store import Problem, Store
-
-
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from kedgeline.cli.output import console
-from kedgeline.errors import UserError
-
-if TYPE_CHECKING:
-    from kedgeline.batch.job import BatchJob, Done, Progress
 
 REASON_WIDTH = 100
 """Characters of a reason in the history."""
