@@ -45,7 +45,7 @@ from kedgeline.pipeline.job import flow_of
 from kedgeline.pipeline.read import read_all
 from kedgeline.shell import KnownOutcomes
 from kedgeline.summary import Fold, build, fit, handoff, items_of
-from kedgeline.summary.state import SECTIONS
+from kedgeline.summary.sections import SECTIONS
 from kedgeline.tokens import EXACT
 
 # Shares over all sessions, with intervals: facts about files that are right, lines that hold.
@@ -491,8 +491,9 @@ def _citation_row(label: str, cited: Sequence[Cited]) -> tuple[str, ...]:
 
 def _total(cited: CitedShare) -> SectionShare:
     """Of all sections together."""
-    alike = (replace(share, section=SECTIONS[0]) for share in cited.sections)
-    return added(alike).get(SECTIONS[0], SectionShare(section=SECTIONS[0]))
+    one = next(iter(SECTIONS))
+    alike = (replace(share, section=one) for share in cited.sections)
+    return added(alike).get(one, SectionShare(section=one))
 
 
 def _kinds(share: SectionShare) -> str:

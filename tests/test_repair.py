@@ -14,8 +14,7 @@ from kedgeline.pipeline.draft import MORE_ROOM, Draft, Told, repaired, summary_o
 from kedgeline.pipeline.draft import verdict_of as verdict_for
 from kedgeline.pipeline.job import Job, flow_of, plan_of, prepared
 from kedgeline.pipeline.view import wrapped
-from kedgeline.summary import entries_of, handoff
-from kedgeline.summary.levels import SHARES
+from kedgeline.summary import SECTIONS, entries_of, handoff
 from tests.probes.sessions import random_session
 from tests.test_compaction import ESTIMATE, made, session
 from tests.turns import bash, called, edit, turn
@@ -118,7 +117,7 @@ def test_what_is_asked_for_by_rank_takes_the_place_of_what_nobody_asks_for(
 ) -> None:
     """Of sessions with many commands and errors a fifth of the probes failed in a text that had
     room for all answers."""
-    monkeypatch.setitem(SHARES, "Commands", 1e-9)
+    monkeypatch.setitem(SECTIONS, "Commands", SECTIONS["Commands"]._replace(share=1e-9))
     turns = [turn(0, user="Try all parts, one by one", says="I will.")]
     turns += [
         turn(

@@ -26,7 +26,8 @@ from kedgeline.pipeline.job import Job, budget_for, flow_of, plan_of, prepared
 from kedgeline.pipeline.view import said_again
 from kedgeline.probes import Shown, answer
 from kedgeline.summary import Standing, as_entry, entries_of, parse, render
-from kedgeline.summary.state import SECTIONS, Item
+from kedgeline.summary.sections import SECTIONS
+from kedgeline.summary.state import Item
 from kedgeline.text.prose import holds, plain
 from kedgeline.tokens import EXACT
 
@@ -190,7 +191,7 @@ Mutate = Callable[[Sequence[Item], int, Random], list[Item] | None]
 class Mutation(NamedTuple):
     name: str
     mutate: Mutate
-    sections: tuple[SectionName, ...] = SECTIONS
+    sections: tuple[SectionName, ...] = tuple(SECTIONS)
     counted: bool = False
     """The section says that it leaves out one more: it adds up."""
 
@@ -208,7 +209,7 @@ def mutated(text: str, chance: Random) -> Mutated | None:
     """One section of those that say something, one entry of it, one sort of mutation: all by
     chance. What cannot be made wrong is deleted. None where the text says nothing."""
     items, left_out = parse(text)
-    there = sorted({item.section for item in items}, key=SECTIONS.index)
+    there = sorted({item.section for item in items}, key=[*SECTIONS].index)
     if not there:
         return None
     section = chance.choice(there)

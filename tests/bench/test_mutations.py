@@ -23,7 +23,7 @@ from bench.probes.mutations import (
 from kedgeline.model import Answer, Entry, Probe, Summary, Transcript, Verdict
 from kedgeline.pipeline.handoff import asked, is_well_formed, summarize, verify
 from kedgeline.summary import Standing, entries_of, handoff, parse, render
-from kedgeline.summary.state import SECTIONS
+from kedgeline.summary.sections import SECTIONS
 from kedgeline.tokens import EXACT
 from tests.turns import bash, called, edit, turn
 

@@ -7,7 +7,7 @@ import pytest
 from kedgeline.facts import facts_of as all_facts
 from kedgeline.model import Asked, TodoSet, Transcript, Turn
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.summary.listing import items_of
+from kedgeline.summary import items_of
 from tests.turns import bash, turn
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kedgeline.model import Entry, Matter, Probe, SectionName
 from kedgeline.probes import Shown, answer
-from kedgeline.summary.state import SECTIONS
+from kedgeline.summary.sections import SECTIONS
 
 STATE: SectionName = "Current State"
 FILES: SectionName = "Files Modified"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kedgeline.model import AnyFact, FileChanged, InstructionGiven, Requested, Stated
 from kedgeline.summary.levels import LABELS, LEVELS, fit, summary_128, summary_512, summary_2048
-from kedgeline.summary.listing import items_of
+from kedgeline.summary.sections import items_of
 from kedgeline.summary.state import ALWAYS, build
 from tests.summary.facts import facts
 

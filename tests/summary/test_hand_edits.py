@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kedgeline.model import AnyFact, Decided, FileChanged, Requested, TodoSet
 from kedgeline.summary import build, session_file
 from kedgeline.summary.markdown import EARLIER, rewritten, without_record
-from kedgeline.summary.state import SECTIONS
+from kedgeline.summary.sections import SECTIONS
 from tests.summary.facts import facts
 
 FIRST = (

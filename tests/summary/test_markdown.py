@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from hypothesis import given
 
 from kedgeline.model import (
@@ -18,9 +20,11 @@ from kedgeline.model import (
     Requested,
     TodoSet,
 )
-from kedgeline.summary.listing import decisions, items_of
+from kedgeline.model.summary import SectionName
+from kedgeline.summary.listing import decisions
 from kedgeline.summary.markdown import parse, render
-from kedgeline.summary.state import SECTIONS, build
+from kedgeline.summary.sections import SECTIONS, items_of
+from kedgeline.summary.state import build
 from tests.summary.facts import facts
 
 
@@ -31,6 +35,10 @@ def rendered(*found: AnyFact) -> str:
 def section(text: str, name: str) -> list[str]:
     after = f"\n{text}".partition(f"\n## {name}\n")[2]
     return after.partition("\n\n## ")[0].split("\n")
+
+
+def test_every_name_of_a_section_is_one_and_all_are_declared() -> None:
+    assert tuple(SECTIONS) == get_args(SectionName)
 
 
 def test_all_sections_are_there_in_their_order_and_empty_ones_say_so() -> None:

@@ -430,7 +430,7 @@ def round_score(score: float | None) -> float | None:
 
 def losses_told(losses: Losses, hints: Hints) -> str:
     """What was left out, in a line."""
-    from kedgeline.summary import KINDS
+    from kedgeline.summary import SECTIONS
 
     untold = _untold(losses)
     if not losses.left_out:
@@ -440,7 +440,7 @@ def losses_told(losses: Losses, hints: Hints) -> str:
         f"{shorten(one.text, SALIENT_LENGTH)} [{mark(one.turn)}]" for one in losses.named[:SALIENT]
     )
     most = max(WORDS, key=lambda section: losses.left_out.get(section, 0))
-    ways = (hints.shown(one.turn for one in losses.named), hints.facts(KINDS[most]))
+    ways = (hints.shown(one.turn for one in losses.named), hints.facts(SECTIONS[most].kind))
     parts = (
         f"left out: {', '.join(f'{number:,} {words}' for number, words, _ in counts)}",
         untold,
@@ -487,7 +487,7 @@ def losses_page(made: Compaction, hints: Hints) -> Iterator[Any]:
 
 
 def _left_out(losses: Losses, hints: Hints) -> Iterator[Any]:
-    from kedgeline.summary import KINDS
+    from kedgeline.summary import SECTIONS
 
     untold = _untold(losses)
     if not losses.left_out:
@@ -495,7 +495,7 @@ def _left_out(losses: Losses, hints: Hints) -> Iterator[Any]:
         return
     yield from ("", styled("not in the summary", "bold"))
     rows = [
-        (f"{number:,}", words, styled(f"--kind {KINDS[section]}", "dim"))
+        (f"{number:,}", words, styled(f"--kind {SECTIONS[section].kind}", "dim"))
         for number, words, section in _counts(losses)
     ]
     yield table(">", "", "", rows=rows)

@@ -15,7 +15,8 @@ from kedgeline.probes.answering import Prose, bare
 from kedgeline.summary import Wanted, entries_of, fit, items_of
 from kedgeline.summary.levels import NOTHING_WANTED, Fitted
 from kedgeline.summary.markdown import body
-from kedgeline.summary.state import ALWAYS, OPEN, SECTIONS, Item
+from kedgeline.summary.sections import SECTIONS
+from kedgeline.summary.state import ALWAYS, OPEN, Item
 from kedgeline.summary.story import Story, findings_of
 from kedgeline.text.prose import cut, holds_plain, neutral, one_line, plain
 

@@ -40,7 +40,8 @@ from kedgeline.summary import (
     summary_512,
 )
 from kedgeline.summary.markdown import unshown
-from kedgeline.summary.state import SECTIONS, Item
+from kedgeline.summary.sections import SECTIONS
+from kedgeline.summary.state import Item
 from kedgeline.summary.story import VOICES, Story, line_position, remembered
 from kedgeline.text.prose import letters, one_line, plain
 

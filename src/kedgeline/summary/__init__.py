@@ -16,16 +16,17 @@ from kedgeline.summary.levels import (
     summary_512,
     summary_2048,
 )
-from kedgeline.summary.listing import Standing, is_worded, items_of
-from kedgeline.summary.markdown import KINDS, as_entry, entries_of, parse, render
+from kedgeline.summary.listing import Standing, is_worded
+from kedgeline.summary.markdown import as_entry, entries_of, parse, render
+from kedgeline.summary.sections import SECTIONS, items_of
 from kedgeline.summary.state import Fold, build, facts_in, merged
 from kedgeline.summary.story import levels_of, story_of
 
 __all__ = [
-    "KINDS",
     "LEVELS",
     "NOTHING_WANTED",
     "PHASES",
+    "SECTIONS",
     "Fitted",
     "Fold",
     "Phase",

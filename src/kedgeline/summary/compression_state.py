@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from kedgeline.errors import FileRefused
 from kedgeline.model.summary import Entry, SectionName, Summary
 from kedgeline.summary.files import changes, files
-from kedgeline.summary.listing import NO_REASON, WHO, items_of
+from kedgeline.summary.listing import NO_REASON, WHO
+from kedgeline.summary.sections import items_of
 from kedgeline.summary.state import FIRST, OPEN, Item
 from kedgeline.text.prose import neutral, unmarked, without_tags
 

@@ -15,10 +15,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from kedgeline.model.fact import net
 from kedgeline.model.summary import SectionName, Summary
-from kedgeline.summary.listing import Standing, items_of
+from kedgeline.summary.listing import Standing
 from kedgeline.summary.markdown import NOTHING as MARKDOWN_NOTHING
 from kedgeline.summary.markdown import body, render, said
-from kedgeline.summary.state import ALWAYS, FIRST, OPEN, SECTIONS, WORDS, Item, cited
+from kedgeline.summary.sections import SECTIONS, items_of
+from kedgeline.summary.state import ALWAYS, FIRST, OPEN, WORDS, Item, cited
 from kedgeline.summary.story import CHARACTERS, FRAME, Raise, Story, line_position, story_of
 from kedgeline.summary.work import GOES_ON
 from kedgeline.text.prose import cut, foreign, neutral, one_line
@@ -29,21 +30,6 @@ from kedgeline.text.prose import cut, foreign, neutral, one_line
 Count = Callable[[str], int]
 """Tokens of a text."""
 
-SHARES: dict[SectionName, float] = {
-    "Session Intent": 0.33,
-    "Standing Instructions": 0.10,
-    "Files Modified": 0.15,
-    "Files Read (Not Modified)": 0.01,
-    "Decisions Made": 0.06,
-    "Current State": 0.22,
-    "Blockers / Open Questions": 0.04,
-    "Next Steps": 0.07,
-    "Error Context": 0.03,
-    "Commands": 0.085,
-    "Index": 0.001,
-    "Story": 1.0,
-}
-"""Of the room, against one another. The request is mostly short and needs little of its third."""
 DETAIL_WORTH = {"Files Modified": 2.0, "Files Read (Not Modified)": 0.07}
 """What the detail of an item is worth, against the item itself: what changed in a file much, why
 one was read little."""
@@ -201,7 +187,7 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> Sequence[_Step
     size = len(first) + sum(map(len, queues.values())) + len(last)
     given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)
     talk = given and not any(item.section in WORK for item in items)
-    shares = SHARES | TALK if talk else SHARES
+    shares = {name: section.share for name, section in SECTIONS.items()} | (TALK if talk else {})
     due = [_due(queue, shares[section]) for section, queue in queues.items()]
     if story is not None:
         beside = tuple(one for one in items if one.section in SAID and one.tier <= FIRST)

@@ -11,7 +11,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from kedgeline.model.summary import Entry, SectionName
-from kedgeline.summary.state import SECTIONS, Item, cited
+from kedgeline.summary.sections import SECTIONS
+from kedgeline.summary.state import Item, cited
 from kedgeline.text.prose import foreign, neutral, one_line, without_tags
 
 NOTHING = "N/A"
@@ -25,24 +26,7 @@ NUMBERED: dict[str, tuple[SectionName, ...]] = {
 }
 """Sections whose entries have numbers, by heading: a session file numbers decisions too."""
 INDEX: SectionName = "Index"
-KINDS: dict[SectionName, str] = {
-    "Session Intent": "requests",
-    "Standing Instructions": "instructions",
-    "Files Modified": "files",
-    "Files Read (Not Modified)": "files",
-    "Decisions Made": "decisions",
-    "Current State": "commands",
-    "Blockers / Open Questions": "questions",
-    "Error Context": "errors",
-    "Next Steps": "todos",
-    "Commands": "commands",
-    "Index": "statements",
-    "Story": "statements",
-}
-"""Where to see what a section leaves out."""
 WHERE_ELSE = "kedgeline facts shows them, kedgeline recall finds the originals"
-VERBATIM: tuple[SectionName, ...] = ("Session Intent", "Standing Instructions")
-"""What the user said: byte for byte. All else is what others said, and made to look like it."""
 WIDEST = 100_000
 """Turns of a span that are told one by one; a session with more has no line about all of them."""
 
@@ -153,7 +137,7 @@ def _table(rows: Sequence[Item]) -> Iterator[str]:
 
 def said(section: SectionName, text: str) -> str:
     """Text as it may stand in a section: no words can begin one, or an entry, or end it all."""
-    return _inside(neutral(text)) if section in VERBATIM else foreign(text)
+    return _inside(neutral(text)) if SECTIONS[section].said else foreign(text)
 
 
 def _told(item: Item) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from kedgeline.model import (
     ActionTaken,
@@ -30,9 +30,6 @@ from kedgeline.model import (
 from kedgeline.model.summary import SectionName, Summary
 
 # What a rendering is made of: items, each in its section, with its turns and its worth.
-
-SECTIONS: tuple[SectionName, ...] = get_args(SectionName)
-"""In the order in which they are printed. All are always there."""
 
 ALWAYS = 0
 """Tier of what no budget cuts: the user's rules and the current request."""
