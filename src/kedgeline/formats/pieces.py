@@ -52,6 +52,13 @@ def thoughts(text: Any, signature: Any = "") -> list[Piece]:
     return [thought] if thought.text or thought.signature else []
 
 
+def reasoning(item: Record) -> list[Piece]:
+    """A reasoning item of OpenAI's Responses API; without a text its seal alone is kept."""
+    blocks = [block for name in ("summary", "content") for block in mappings(item.get(name))]
+    words = filter(None, (string(block.get("text")) for block in blocks))
+    return thoughts("\n\n".join(words), item.get("encrypted_content"))
+
+
 def heard(content: Any, *, person: bool = True) -> list[Piece]:
     """What stands under the user's role, as a text or in blocks; where no `person` wrote it, its
     words are nobody's."""
@@ -292,6 +299,16 @@ def media_from_url(url: Any, kind: Kind, mime: Any = "") -> Media:
         return Media(kind=kind, mime=string(mime), url=string(url))
     told = head.removeprefix("data:").partition(";")[0]
     return Media(kind=kind, mime=told or string(mime), data=data)
+
+
+def media_of_part(part: Record) -> Media | None:
+    """Media in a part of Gemini's."""
+    if not (found := mapping(part.get("inlineData")) or mapping(part.get("fileData"))):
+        return None
+    mime = string(found.get("mimeType"))
+    data, url = string(found.get("data")), string(found.get("fileUri"))
+    written = mime in ("application/pdf", "text/plain")
+    return Media(kind="document" if written else media_kind(mime), mime=mime, data=data, url=url)
 
 
 def media_kind(mime: str) -> Kind:

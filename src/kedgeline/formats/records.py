@@ -62,7 +62,7 @@ def at(record: Any, path: str) -> Any:
     return record
 
 
-_TEXT = (str, type(None))
+_TEXTS = ("type", "text", "thinking")
 
 
 def misshapen(content: Any, *, texts: bool = False) -> str:
@@ -77,15 +77,17 @@ def misshapen(content: Any, *, texts: bool = False) -> str:
             continue
         if not isinstance(block, dict):
             return f"a {type(block).__name__} in place of a block"
-        for name in ("type", "text", "thinking"):
-            if not isinstance(text := block.get(name), _TEXT):
+        for name in _TEXTS:
+            text = block.get(name)
+            if text.__class__ is not str and text is not None:
                 return mistyped(text)
     return ""
 
 
 def mistyped(text: Any) -> str:
     """What is wrong with what should be a text, if it is there; empty when nothing is."""
-    return "" if isinstance(text, _TEXT) else f"a {type(text).__name__} in place of a text"
+    fine = text is None or isinstance(text, str)
+    return "" if fine else f"a {type(text).__name__} in place of a text"
 
 
 def mislisted(blocks: Any) -> str:

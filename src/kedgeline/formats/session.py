@@ -21,7 +21,7 @@ from kedgeline.formats.records import (
     string,
 )
 from kedgeline.formats.turns import Assembler, Piece
-from kedgeline.model import Note, NoteKind, ToolCall, ToolResult, Turn
+from kedgeline.model import EarlierCompaction, Note, NoteKind, ToolCall, ToolResult, Turn
 
 WORDS_KEPT = 64
 """Places whose unanswered words are remembered; one rarely goes back to any but the last few."""
@@ -78,6 +78,7 @@ class SessionReader:
         self.main = Assembler(log)
         self._agents: dict[str, Assembler] = {}
         self._numbered = 0
+        self._boundary: EarlierCompaction | None = None
         self._spoke: Assembler | None = None
         """The sub-agent that spoke last: no other can have complete turns."""
         self._places: dict[str, _Place] = {}
@@ -195,6 +196,26 @@ class SessionReader:
         self._numbered += 1
         return piece if piece.id else replace(piece, id=f"{prefix}-{self._numbered}")
 
+    def boundary(self, line: Line, *, by: str, **known: Any) -> None:
+        """A compaction was made here; its summary comes later, or never."""
+        self.settle()
+        self._boundary = self.main.compaction(line, by=by, **known)
+
+    def summarized(self, line: Line, *, by: str, **known: Any) -> EarlierCompaction:
+        """The summary of the last compaction, whose boundary may stand before it."""
+        made, self._boundary = self._boundary, None
+        made = made or self.main.compaction(line, by=by)
+        source = replace(made.source, last=line.number, end=line.end)
+        made = replace(made, source=source, **known)
+        self.log.compactions.append(made)
+        return made
+
+    def settle(self) -> None:
+        """A compaction whose summary never came still happened."""
+        if self._boundary is not None:
+            self.log.compactions.append(self._boundary)
+            self._boundary = None
+
     def facts(self, **facts: Any) -> None:
         for name, value in facts.items():
             self.log.fact(name, value, turn=self.main.next_turn)
@@ -205,7 +226,9 @@ class SessionReader:
 
     def check(self, line: Line, what: Any, content: Any, *lists: Any, texts: bool = False) -> None:
         """Report content that is neither a text nor a list of blocks, and lists that are none."""
-        self._report(line, what, misshapen(content, texts=texts), *map(mislisted, lists))
+        wrong = misshapen(content, texts=texts)
+        if wrong or lists:
+            self._report(line, what, wrong, *map(mislisted, lists))
 
     def check_texts(self, line: Line, what: Any, *values: Any) -> None:
         """Report values that stand in place of a text."""

@@ -275,10 +275,14 @@ class Assembler:
         """The calls of the newest answer that have no result."""
         return [call for call, _ in self._draft.unanswered()]
 
-    def compacted(self, line: Line, *, by: str, **known: Any) -> None:
-        """A client compacted what stands before this line; `known` is what it says of that."""
+    def compaction(self, line: Line, *, by: str, **known: Any) -> EarlierCompaction:
+        """A compaction of what stands before this line; `known` is what its client says of it."""
         known = {"turn": self.next_turn, "source": line.source, **known}
-        self._log.compactions.append(EarlierCompaction(by=by, session=self.session, **known))
+        return EarlierCompaction(by=by, session=self.session, **known)
+
+    def compacted(self, line: Line, *, by: str, **known: Any) -> None:
+        """A client compacted what stands before this line."""
+        self._log.compactions.append(self.compaction(line, by=by, **known))
 
     def go_back(self, index: int, exchange: int, *, elsewhere: bool = False) -> list[Turn]:
         """The user went back: turns from `index` on no longer stand, and the next one takes its

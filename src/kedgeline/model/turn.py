@@ -125,6 +125,11 @@ class Media(Value, frozen=True, tag="media"):
     url: str = ""
     wire: Wire | None = None
 
+    @property
+    def address(self) -> str:
+        """A URL, which holds the bytes where they stand in the transcript."""
+        return f"data:{self.mime};base64,{self.data}" if self.data else self.url
+
 
 class Note(Value, frozen=True, tag="note"):
     """Text that stood in the conversation and that neither the user nor the model said."""

@@ -373,7 +373,7 @@ def _content(said: Iterable[Piece], left_out: Counter[str]) -> list[Record]:
         if isinstance(piece, Text):
             parts.append({"type": "text", "text": piece.text})
         elif isinstance(piece, Media):
-            path = f"data:{piece.mime};base64,{piece.data}" if piece.data else piece.url
+            path = piece.address
             if piece.kind != "image" or piece.mime not in IMAGES or not path:
                 left_out[f"{piece.kind} ({piece.mime or 'no type'})"] += 1
                 continue

@@ -29,11 +29,20 @@ from kedgeline.formats.records import (
 from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece, asks
-from kedgeline.model import EarlierCompaction, Note, NoteKind, Text, ToolCall, ToolResult, Turn
+from kedgeline.model import (
+    Note,
+    NoteKind,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
 
 # The fields of records that are used. More than half of a session file repeats tool output or
 # reports progress: typed decoding passes over it without building it.
 
+NAME = "claude-code"
 TURN_TYPES = ("user", "assistant")
 OTHER_TYPES = (
     *("system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"),
@@ -397,6 +406,10 @@ BY_CLIENT = ("system", "loop_wakeup", "schedule_wakeup")
 they were suggested, or come through the SDK, which speaks in the user's place."""
 CLIENT_MODEL = "<synthetic>"
 """Model name of messages that the client wrote in the assistant's place."""
+COUNTS = (
+    *("input_tokens", "output_tokens"),
+    *("cache_read_input_tokens", "cache_creation_input_tokens"),
+)
 SUMMARY_OPENING = "This session is being continued from a previous conversation"
 """How the summary behind a compaction begins, also in versions that do not mark it."""
 
@@ -415,9 +428,10 @@ class _Session(SessionReader):
         self._begun: set[str] = set()
         """Sub-agents that have spoken."""
         self._queue = Queue()
-        self._boundary: EarlierCompaction | None = None
-        """A compaction whose summary has not come yet."""
         self._last_facts: tuple[str | None, ...] = ()
+        self._counts: Any = None
+        self._usage: Usage | None = None
+        """What the last answer took, as the client wrote it and as a value."""
         self._line = Line(0)
 
     def take(self, line: Line, entry: _Entry) -> None:
@@ -439,7 +453,7 @@ class _Session(SessionReader):
     def close(self) -> None:
         if left := self._queue.left():
             self.user(self._line, left)
-        self._settle()
+        self.settle()
 
     def _chain_of(self, parent: str | None) -> int:
         """The chain a record with this parent is on; the current one if the parent is unknown."""
@@ -499,19 +513,16 @@ class _Session(SessionReader):
             if isinstance(call, ToolCall) and call.verb == "delegate":
                 prompt = string(call.parameters.get("prompt"))
                 self.log.links.asked(call.id, prompt, entry.timestamp or "")
-        cache = ("cache_read_input_tokens", "cache_creation_input_tokens")
-        usage = pieces.usage_in(message.usage, "input_tokens", "output_tokens", *cache)
+        if message.usage != self._counts:  # the records of one message repeat it
+            self._counts, self._usage = message.usage, pieces.usage_in(message.usage, *COUNTS)
         about: Record = {"model": message.model, "message_id": message.id, "time": entry.timestamp}
-        self.answer(line, said, agent=agent, usage=usage, **about)
+        self.answer(line, said, agent=agent, usage=self._usage, **about)
 
     def _user(self, line: Line, entry: _Entry, message: ApiMessage) -> None:
         if entry.isCompactSummary or string(message.content).startswith(SUMMARY_OPENING):
-            boundary, self._boundary = self._boundary, None
-            source = boundary.source if boundary else line.source
-            source = replace(source, last=line.number, end=line.end)
-            boundary = boundary or self._compaction(line, {}, None)
-            made = replace(boundary, summary=_text(entry, "\n\n"), source=source)
-            self.log.compactions.append(made)
+            made = self.summarized(line, by=NAME, summary=_text(entry, "
+
+"))
             if not made.turn:  # nothing else in this file tells what came before
                 self.user(line, [Note(kind="summary", text=made.summary)], time=entry.timestamp)
             return
@@ -613,31 +624,15 @@ class _Session(SessionReader):
 
     def _system(self, line: Line, entry: _Entry) -> None:
         if entry.subtype == "compact_boundary":
-            self._settle()
             data = entry.compactMetadata or {}
-            self._boundary = self._compaction(line, data, data.get("postTokens"))
+            after = maybe_tokens(data.get("postTokens"))
+            self.boundary(line, by=NAME, tokens_after=after, **_told(data))
         elif entry.subtype == "microcompact_boundary":
             data = entry.microcompactMetadata or {}
             before, saved = maybe_whole(data.get("preTokens")), maybe_whole(data.get("tokensSaved"))
-            after = None if before is None or saved is None else before - saved
-            cleared = self._compaction(line, data, after)
-            self.log.compactions.append(replace(cleared, kind="outputs_cleared"))
-
-    def _settle(self) -> None:
-        """A boundary whose summary never came still happened."""
-        if self._boundary is not None:
-            self.log.compactions.append(self._boundary)
-            self._boundary = None
-
-    def _compaction(self, line: Line, data: Record, tokens_after: Any) -> EarlierCompaction:
-        return EarlierCompaction(
-            turn=self.main.next_turn,
-            by="claude-code",
-            trigger=str(data.get("trigger") or ""),
-            tokens_before=maybe_tokens(data.get("preTokens")),
-            tokens_after=maybe_tokens(tokens_after),
-            source=line.source,
-        )
+            left = None if before is None or saved is None else maybe_tokens(before - saved)
+            told = _told(data) | {"kind": "outputs_cleared", "tokens_after": left}
+            self.main.compacted(line, by=NAME, **told)
 
     def _facts(self, entry: _Entry) -> None:
         known = (entry.cwd, entry.gitBranch, entry.permissionMode, entry.slug, entry.version)
@@ -661,6 +656,12 @@ def _text(entry: _Entry, between: str) -> str:
     return between.join(p.text for p in pieces.texts(content) if isinstance(p, Text))
 
 
+def _told(data: Record) -> Record:
+    """What the client tells of a compaction."""
+    before = maybe_tokens(data.get("preTokens"))
+    return {"trigger": str(data.get("trigger") or ""), "tokens_before": before}
+
+
 def _by_person(origin: Any) -> bool:
     """Whether a prompt was typed by a person. Older versions do not say; newer ones name what
     another session, a coordinator or a background task has sent in the user's place."""
@@ -668,7 +669,7 @@ def _by_person(origin: Any) -> bool:
 
 
 class _ClaudeCode(LinesFormat):
-    name, reader = "claude-code", _Session
+    name, reader = NAME, _Session
 
     def beside(self, stem: str, log: Log) -> list[str]:
         return [f"{escape(stem)}/subagents/agent-*.jsonl"]

@@ -143,13 +143,6 @@ def _heard(content: Any) -> Iterator[Piece]:
             yield from said_by_user(text)
 
 
-def _thought(payload: Record) -> list[Piece]:
-    """A reasoning item; without a readable text its seal alone is kept."""
-    blocks = [b for name in ("content", "summary") for b in mappings(payload.get(name))]
-    words = filter(None, (string(block.get("text")) for block in blocks))
-    return pieces.thoughts("\n\n".join(words), payload.get("encrypted_content"))
-
-
 def _call_of(payload: Record, line: Line) -> ToolCall:
     """The call an item makes; one without an id gets one from its place in the file."""
     kind, space = str(payload.get("type")), string(payload.get("namespace"))
@@ -306,7 +299,7 @@ class _Rollout(SessionReader):
         if kind == "message":
             self._message(line, payload, time)
         elif kind == "reasoning":
-            self._say(line, _thought(payload), time)
+            self._say(line, pieces.reasoning(payload), time)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call"):
             self._say(line, [_call_of(payload, line)], time)
         elif kind in ("web_search_call", "image_generation_call"):

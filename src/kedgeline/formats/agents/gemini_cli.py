@@ -191,12 +191,7 @@ def _thoughts(message: Record) -> Iterator[Piece]:
 
 
 def _media(part: Record) -> list[Media]:
-    inline, file = mapping(part.get("inlineData")), mapping(part.get("fileData"))
-    if not inline and not file:
-        return []
-    mime = string(inline.get("mimeType")) or string(file.get("mimeType"))
-    data, url = string(inline.get("data")), string(file.get("fileUri"))
-    return [Media(kind=pieces.media_kind(mime), mime=mime, data=data, url=url)]
+    return list(filter(None, [pieces.media_of_part(part)]))
 
 
 def _hooks(item: Record) -> list[str]:

@@ -199,8 +199,7 @@ def _response_item(item: Record) -> list[Piece]:
         call_id = string(item.get("call_id")) or string(item.get("id"))
         return [pieces.call(call_id, item.get("name"), item.get("arguments"))]
     if kind == "reasoning":
-        text = pieces.plain_words(item.get("summary"))
-        return pieces.thoughts(text, item.get("encrypted_content"))
+        return pieces.reasoning(item)
     return pieces.texts(pieces.plain_words(item.get("content")))
 
 

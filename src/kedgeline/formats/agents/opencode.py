@@ -21,7 +21,6 @@ from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
-    EarlierCompaction,
     Media,
     Note,
     Opaque,
@@ -58,8 +57,6 @@ class _Session(SessionReader):
         super().__init__(log)
         self._messages, self._calls = pieces.DistinctIds(), pieces.DistinctIds()
         """Ids given so far. Redacted exports repeat one and the same word."""
-        self._boundary: EarlierCompaction | None = None
-        """A compaction that was asked for and whose summary has not come."""
         revert, version = mapping(info.get("revert")), string(info.get("version"))
         self._reverted = "" if revert.get("partID") else string(revert.get("messageID"))
         """The message that the user went back to; it and what follows no longer stand."""
@@ -84,39 +81,25 @@ class _Session(SessionReader):
             self._assistant(line, info, parts, time)
 
     def close(self) -> None:
-        self._settle()
+        self.settle()
         self.go_back(self._reverted)
 
     def _user(self, line: Line, parts: list[Record], time: Any) -> None:
         if asked := [part for part in parts if part.get("type") == "compaction"]:
-            self._settle()
-            self._boundary = EarlierCompaction(
-                turn=self.main.next_turn,
-                by=NAME,
-                trigger="auto" if any(part.get("auto") is True for part in asked) else "manual",
-                source=line.source,
-            )
+            auto = any(part.get("auto") is True for part in asked)
+            self.boundary(line, by=NAME, trigger="auto" if auto else "manual")
         self.user(line, [piece for part in parts for piece in self._heard(part)], time=time)
 
     def _summary(self, line: Line, info: Record, parts: list[Record]) -> None:
         """The answer to a compaction: the summary that stands for all before it."""
-        asked, self._boundary = self._boundary, None
-        place = Line(asked.source.first, last=line.number) if asked else line
         words = [string(part.get("text")) for part in parts if part.get("type") == "text"]
-        self.main.compacted(
-            place,
+        self.summarized(
+            line,
             by=NAME,
-            trigger=asked.trigger if asked else "",
             summary="\n\n".join(filter(None, words)),
             model=string(info.get("modelID")),
             usage=_usage(info.get("tokens")),
         )
-
-    def _settle(self) -> None:
-        """A compaction whose summary never came still was asked for."""
-        if self._boundary is not None:
-            self.log.compactions.append(self._boundary)
-            self._boundary = None
 
     def _assistant(self, line: Line, info: Record, parts: list[Record], time: Any) -> None:
         self.facts(model=info.get("modelID"), mode=info.get("mode") or info.get("agent"))

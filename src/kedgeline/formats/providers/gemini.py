@@ -12,6 +12,7 @@ from kedgeline.formats.pieces import (
     as_json,
     as_notes,
     cuts,
+    media_of_part,
     plain_words,
     result,
     said_around,
@@ -207,16 +208,7 @@ FORMAT = Gemini()
 
 
 def _media(part: Record) -> Media | None:
-    found = mapping(part.get("inlineData")) or mapping(part.get("fileData"))
-    if not found:
-        return None
-    found = _renamed(found, CAMEL)
-    mime = string(found.get("mimeType"))
-    kind: Kind = next((kind for kind in MEDIA_KINDS if mime.startswith(kind)), "file")
-    if mime in ("application/pdf", "text/plain"):
-        kind = "document"
-    data, url = string(found.get("data")), string(found.get("fileUri"))
-    return Media(kind=kind, mime=mime, data=data, url=url)
+    return media_of_part({k: _renamed(mapping(v), CAMEL) for k, v in part.items()})
 
 
 def _plain_media(media: Media) -> Record | None:

@@ -181,8 +181,7 @@ FORMAT = OpenAIChat()
 
 
 def _plain_media(media: Media) -> Record | None:
-    subtype = media.mime.rpartition("/")[2]
-    url = f"data:{media.mime};base64,{media.data}" if media.data else media.url
+    subtype, url = media.mime.rpartition("/")[2], media.address
     if media.kind == "image":
         return {"type": "image_url", "image_url": {"url": url}} if url else None
     if not media.data or media.kind == "video":

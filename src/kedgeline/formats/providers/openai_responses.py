@@ -119,7 +119,7 @@ class OpenAIResponses(ProviderShape):
         if kind in OUTPUTS:
             return (_result(block, None),), _mark(OUTPUTS[kind])
         if kind == "reasoning":
-            return (_thought(block),), {}
+            return made.reasoning(block) or (Thinking(),), {}
         if kind in TEXTS and isinstance(block.get("text"), str):
             return self.read_text(role, block["text"])
         if kind == "refusal" and isinstance(block.get("refusal"), str):
@@ -259,13 +259,6 @@ def _call_id(item: Record) -> str:
     return string(item.get("call_id")) or string(item.get("id"))
 
 
-def _thought(item: Record) -> Thinking:
-    """A reasoning item; its seal is what the provider wants back."""
-    parts = [part for name in ("summary", "content") for part in mappings(item.get(name))]
-    text = "\n\n".join(filter(None, (string(part.get("text")) for part in parts)))
-    return Thinking(text=text, signature=string(item.get("encrypted_content")))
-
-
 def _call(item: Record) -> ToolCall:
     kind = string(item.get("type"))
     place = item.get(CALLS[kind])
@@ -344,7 +337,7 @@ def _plain_result(result: ToolResult, kind: str) -> Record:
 
 
 def _plain_media(media: Media) -> Record | None:
-    url = f"data:{media.mime};base64,{media.data}" if media.data else media.url
+    url = media.address
     if not url or media.kind in ("audio", "video"):
         return None
     if media.kind == "image":
