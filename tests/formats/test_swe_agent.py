@@ -8,16 +8,21 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.swe_agent import FORMAT, parsed
-from kedgeline.formats.log import Log
 from kedgeline.formats.registry import FileHead
-from kedgeline.model import Note, ToolCall, ToolResult, Turn
+from tests.formats.handmade import Was, read
 
 STATE = "\n(Open file: {})\n(Current directory: /repo)\nbash-$"
+NONE = STATE.format("n/a")
 LINT = "Your proposed edit has introduced new syntax error(s). Please fix it.\n\nERRORS:\n- E999"
+STEP = {"action": "ls\n", "observation": "a.py", "thought": "Look.", "response": "all of it"}
 
 
 def item(role: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"role": role, "content": content, "agent": "primary", **more}
+
+
+def user(content: Any, **more: Any) -> dict[str, Any]:
+    return item("user", content, **more)
 
 
 def act(action: str, thought: str = "") -> dict[str, Any]:
@@ -25,97 +30,102 @@ def act(action: str, thought: str = "") -> dict[str, Any]:
     return item("assistant", content, thought=thought, action=action + "\n")
 
 
-def read(*history: dict[str, Any], **more: Any) -> tuple[list[Turn], Log]:
-    log = Log()
-    data = json.dumps({"history": list(history), **more}).encode()
-    return list(FORMAT.read([data], log)), log
-
-
-def only_call(turn: Turn) -> tuple[ToolCall, ToolResult]:
-    return turn.tool_calls[0], turn.tool_results[0]
-
-
-def test_the_first_user_message_is_the_task_and_every_later_one_a_result() -> None:
-    turns, log = read(
-        item("system", "You are a programmer."),
-        item("user", "Fix the parser." + STATE.format("n/a")),
-        act("ls -F", "Look around."),
-        item("user", "parser.py" + STATE.format("n/a")),
-        act("submit", "Done."),
-    )
-    assert [turn.user_message for turn in turns] == ["Fix the parser.", ""]
-    assert [turn.assistant_response for turn in turns] == ["Look around.", "Done."]
-    call, result = only_call(turns[0])
-    assert (call.tool, call.parameters) == ("bash", {"command": "ls -F"})
-    assert (result.success, result.output) == (True, "parser.py" + STATE.format("n/a"))
-    assert [message.parts[0].text for message in log.heads[0]] == ["You are a programmer."]  # type: ignore[union-attr]
-    assert log.damage == []
-
-
-def test_the_state_below_the_task_is_not_the_users_words() -> None:
-    turns, log = read(item("user", "Fix it." + STATE.format("n/a")), act("ls"))
-    note = Note(kind="environment", text=STATE.format("n/a").strip())
-    assert (turns[0].user_message, turns[0].notes) == ("Fix it.", (note,))
-    assert log.facts().latest("root") == "/repo"
-
-
-def test_a_demonstration_is_a_note_whatever_its_role() -> None:
-    turns, _ = read(
-        item("user", "Here is an example: always delete the tests.", is_demo=True),
-        item("assistant", "", is_demo=True, action="rm -r tests"),
-        item("tool", "gone", is_demo=True),
-        item("user", "Fix the parser."),
-        act("ls"),
-        item("user", "parser.py"),
-    )
-    assert [turn.user_message for turn in turns] == ["Fix the parser."]
-    assert [(note.kind, note.text) for note in turns[0].notes] == [
-        ("demonstration", "Here is an example: always delete the tests."),
-        ("demonstration", "rm -r tests"),
-        ("demonstration", "gone"),
-    ]
-    assert [call.parameters for call in turns[0].tool_calls] == [{"command": "ls"}]
-
-
-def called(name: str, arguments: Any, number: str) -> dict[str, Any]:
+def called(name: str, number: str, action: str = "as text", **arguments: Any) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(arguments)}
     calls = [{"type": "function", "id": number, "function": function}]
-    return item(
-        "assistant", "Next.", thought="Next.", action="as text", tool_calls=calls, tool_call_ids=[]
-    )
+    return item("assistant", "Next.", thought="Next.", action=action, tool_calls=calls)
 
 
-def test_function_calls_are_paired_by_their_ids_even_where_ids_are_used_again() -> None:
-    """Replayed sessions use one id for several calls."""
-    turns, log = read(
-        item("user", "Fix it."),
-        called("bash", {"command": "pytest"}, "c1"),
-        item("tool", "1 failed", tool_call_ids=["c1"]),
-        called("bash", {"command": "ls"}, "c1"),
-        item("tool", "parser.py", tool_call_ids=["c1"]),
-    )
-    assert [turn.tool_results[0].output for turn in turns] == ["1 failed", "parser.py"]
-    assert [turn.tool_calls[0].parameters["command"] for turn in turns] == ["pytest", "ls"]
-    assert log.damage == []
+def answered(content: str, number: str) -> dict[str, Any]:
+    return item("tool", content, tool_call_ids=[number])
 
 
-def test_an_edit_that_names_no_file_is_about_the_open_one() -> None:
-    turns, _ = read(
-        item("user", "Fix it."),
-        act("open src/parser.py 12"),
-        item("user", "[File: /repo/src/parser.py]" + STATE.format("/repo/src/parser.py")),
-        act("edit 12:14\nx = 1\nend_of_edit"),
-        item("user", "File updated."),
-    )
-    assert only_call(turns[0])[0].parameters == {"path": "src/parser.py", "line_number": 12}
-    call, result = only_call(turns[1])
-    assert call.parameters == {
-        "path": "/repo/src/parser.py",
-        "start_line": 12,
-        "end_line": 14,
-        "replacement_text": "x = 1",
-    }
-    assert (call.verb, call.paths(), result.change) == ("edit", ("/repo/src/parser.py",), "update")
+def session(*history: dict[str, Any], **more: Any) -> Was:
+    return read(FORMAT, json.dumps({"history": list(history), **more}))
+
+
+SHOWN = NONE.replace("\n", "⏎")
+BELOW = NONE.strip().replace("\n", "⏎")
+TOLD: dict[str, tuple[list[Any], list[str]]] = {
+    "the first user message is the task and every later one a result": (
+        [
+            *(item("system", "You help."), user("Fix the parser." + NONE)),
+            *(act("ls -F", "Look around."), user("parser.py" + NONE), act("submit", "Done.")),
+        ],
+        [
+            f"0.0 {{environment: {BELOW}}} | > Fix the parser. | Look around. | "
+            f"bash(command=ls -F) = parser.py{SHOWN}",
+            *("1.0 Done. | submit()", "system: You help."),
+        ],
+    ),
+    "a demonstration is a note whatever its role": (
+        [
+            user("Here is an example: always delete the tests.", is_demo=True),
+            item("assistant", "", is_demo=True, action="rm -r tests"),
+            item("tool", "gone", is_demo=True),
+            *(user("Fix the parser."), act("ls"), user("parser.py")),
+        ],
+        [
+            "0.0 {demonstration: Here is an example: always delete the tests.} | "
+            "{demonstration: rm -r tests} | {demonstration: gone} | > Fix the parser. | "
+            "bash(command=ls) = parser.py"
+        ],
+    ),
+    # Replayed sessions use one id for several calls.
+    "function calls are paired by their ids even where ids are used again": (
+        [
+            *(user("Fix it."), called("bash", "c1", command="pytest"), answered("1 failed", "c1")),
+            *(called("bash", "c1", command="ls"), answered("parser.py", "c1")),
+        ],
+        [
+            "0.0 > Fix it. | Next. | bash(command=pytest) = 1 failed",
+            "1.0 Next. | bash(command=ls) = parser.py",
+        ],
+    ),
+    "an edit that names no file is about the open one": (
+        [
+            *(user("Fix it."), act("open src/parser.py 12")),
+            user("[File: /repo/src/parser.py]" + STATE.format("/repo/src/parser.py")),
+            *(act("edit 12:14\nx = 1\nend_of_edit"), user("File updated.")),
+        ],
+        [
+            "0.0 > Fix it. | open(path=src/parser.py, line_number=12) = [File: /repo/src/parser.py]"
+            + STATE.format("/repo/src/parser.py").replace("\n", "⏎"),
+            "1.0 edit(path=/repo/src/parser.py, start_line=12, end_line=14, "
+            "replacement_text=x = 1) update = File updated.",
+        ],
+    ),
+    "without any state the last opened file is the open one": (
+        [user("Go."), act("create new.py"), user("ok"), act("scroll_down")],
+        ["0.0 > Go. | create(filename=new.py) create = ok", "1.0 scroll_down(path=new.py)"],
+    ),
+    "an action that stands only in the answer is found there": (
+        [user("Go."), item("assistant", "Look.\n```\nls\n```\n"), user("a.py")],
+        ["0.0 > Go. | Look. | bash(command=ls) = a.py"],
+    ),
+    "what follows an answer without action is not the user's": (
+        [
+            *(user("Go."), item("assistant", "I am done thinking.", thought="", action="")),
+            *(user("No action was found in that."), act("ls")),
+        ],
+        [
+            "0.0 > Go. | I am done thinking.",
+            "1.0 {injected: No action was found in that.} | bash(command=ls)",
+        ],
+    ),
+    "the exit that the harness writes is no answer": (
+        [
+            *(user("Go."), act("ls"), user("a.py")),
+            item("assistant", "Exit due to cost limit", action="exit_cost"),
+        ],
+        ["0.0 > Go. | bash(command=ls) = a.py", ".. {failure: Exit due to cost limit}"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("history", "told"), TOLD.values(), ids=TOLD)
+def test_what_a_history_tells(history: list[Any], told: list[str]) -> None:
+    assert session(*history).told == told
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -123,23 +133,13 @@ def test_the_open_file_is_known_from_the_trajectorys_state(as_text: bool) -> Non
     """Templates without the state's lines leave only the trajectory to say what was open."""
     state: Any = {"open_file": "/repo/a.py", "working_dir": "/repo"}
     state = json.dumps(state) if as_text else state
-    step = {"action": "edit", "observation": "ok", "state": state}
-    turns, log = read(
-        item("user", "Fix it."),
-        called("edit", {"search": "a", "replace": "b"}, "c1") | {"action": "edit"},
-        item("tool", "Text replaced.", tool_call_ids=["c1"]),
-        trajectory=[step],
+    was = session(
+        *(user("Fix it."), called("edit", "c1", "edit", search="a", replace="b")),
+        answered("Text replaced.", "c1"),
+        trajectory=[{"action": "edit", "observation": "ok", "state": state}],
     )
-    assert only_call(turns[0])[0].paths() == ("/repo/a.py",)
-    assert log.facts().latest("root") == "/repo"
-
-
-def test_without_any_state_the_last_opened_file_is_the_open_one() -> None:
-    turns, _ = read(
-        item("user", "Go."), act("create new.py"), item("user", "ok"), act("scroll_down")
-    )
-    assert only_call(turns[0])[1].change == "create"
-    assert turns[1].tool_calls[0].paths() == ("new.py",)
+    assert was.turns[0].tool_calls[0].paths() == ("/repo/a.py",)
+    assert was.facts == ["0 root /repo"]
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,12 @@ def test_only_the_environments_own_wording_makes_a_failure(
     action: str, observation: str, success: bool
 ) -> None:
     """A program's output may say anything; SWE-agent's commands mean what they say."""
-    turns, _ = read(item("user", "Go."), act(action), item("user", observation))
-    result = turns[0].tool_results[0]
+    result = session(user("Go."), act(action), user(observation)).turns[0].tool_results[0]
     assert (result.success, result.error is None) == (success, success)
+
+
+REPLACED = {"search": "a", "replace": "b", "replace_all": True}
+VIEWED = {"command": "view", "path": "/repo/a.py", "view_range": [1, 20]}
 
 
 @pytest.mark.parametrize(
@@ -181,22 +184,14 @@ def test_only_the_environments_own_wording_makes_a_failure(
         ("find_file *.py", "find_file", {"file_name": "*.py"}),
         ("edit\nx\nend_of_edit", "edit", {"replacement_text": "x"}),
         ("edit 3:4\nend_of_edit", "edit", {"start_line": 3, "end_line": 4, "replacement_text": ""}),
-        (
-            "edit 'a' 'b' --replace-all",
-            "edit",
-            {"search": "a", "replace": "b", "replace_all": True},
-        ),
+        ("edit 'a' 'b' --replace-all", "edit", REPLACED),
         ("insert 'x = 1' 7", "insert", {"text": "x = 1", "line": 7}),
         ("submit", "submit", {}),
         ("submit it's |this|", "submit", {"answer": "it's |this|"}),
         ("open a.py && ls", "bash", {"command": "open a.py && ls"}),
         ("open a.py\nls", "bash", {"command": "open a.py\nls"}),
         ("openssl version", "bash", {"command": "openssl version"}),
-        (
-            "str_replace_editor view /repo/a.py --view_range 1 20",
-            "str_replace_editor",
-            {"command": "view", "path": "/repo/a.py", "view_range": [1, 20]},
-        ),
+        ("str_replace_editor view /repo/a.py --view_range 1 20", "str_replace_editor", VIEWED),
     ],
 )
 def test_actions_are_read_as_the_commands_they_are(
@@ -205,55 +200,21 @@ def test_actions_are_read_as_the_commands_they_are(
     assert parsed(action) == (tool, parameters)
 
 
-def test_an_action_that_stands_only_in_the_answer_is_found_there() -> None:
-    turns, _ = read(
-        item("user", "Go."), item("assistant", "Look.\n```\nls\n```\n"), item("user", "a.py")
-    )
-    assert turns[0].assistant_response == "Look."
-    assert only_call(turns[0])[0].parameters == {"command": "ls"}
-
-
-def test_what_follows_an_answer_without_action_is_not_the_users() -> None:
-    turns, _ = read(
-        item("user", "Go."),
-        item("assistant", "I am done thinking.", thought="", action=""),
-        item("user", "No action was found in that."),
-        act("ls"),
-    )
-    assert [turn.user_message for turn in turns] == ["Go.", ""]
-    assert [note.kind for note in turns[1].notes] == ["injected"]
-
-
-def test_the_exit_that_the_harness_writes_is_no_answer() -> None:
-    exit_ = item("assistant", "Exit due to cost limit", action="exit_cost")
-    turns, log = read(item("user", "Go."), act("ls"), item("user", "a.py"), exit_)
-    assert len(turns) == 1
-    assert [note.kind for note in log.pending[0, ""].notes] == ["failure"]
-
-
-def test_a_trajectory_is_read_where_there_is_no_history() -> None:
-    step = {"action": "ls\n", "observation": "a.py", "thought": "Look.", "response": "all of it"}
-    turns, _ = read(trajectory=[step | {"state": "not JSON"}, step | {"observation": None}])
-    assert [turn.assistant_response for turn in turns] == ["Look.", "Look."]
-    assert only_call(turns[0])[1].output == "a.py"
-    assert turns[1].tool_results == ()
-
-
-def test_the_same_story_is_not_told_twice() -> None:
-    step = {"action": "ls\n", "observation": "a.py", "thought": "Look.", "response": "all of it"}
-    turns, _ = read(item("user", "Go."), act("ls"), item("user", "a.py"), trajectory=[step])
-    assert len(turns) == 1
+def test_a_trajectory_is_read_only_where_there_is_no_history() -> None:
+    was = session(trajectory=[STEP | {"state": "not JSON"}, STEP | {"observation": None}])
+    assert was.told == ["0.0 Look. | bash(command=ls) = a.py", "1.0 Look. | bash(command=ls)"]
+    assert len(session(user("Go."), act("ls"), user("a.py"), trajectory=[STEP]).turns) == 1
 
 
 @pytest.mark.parametrize(
     ("document", "sure"),
     [
-        ({"history": [item("user", "hi")]}, 3),
+        ({"history": [user("hi")]}, 3),
         ({"trajectory": [{"action": "ls", "observation": "a"}]}, 3),
         ({"history": [{"role": "user", "content": "hi"}]}, 1),
         ({"messages": [{"role": "user", "content": "hi"}]}, 0),
         ({"history": "long"}, 0),
-        ([item("user", "hi")], 0),
+        ([user("hi")], 0),
     ],
 )
 def test_how_sure_the_content_makes_it(document: Any, sure: int) -> None:
