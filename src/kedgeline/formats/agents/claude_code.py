@@ -520,9 +520,7 @@ class _Session(SessionReader):
 
     def _user(self, line: Line, entry: _Entry, message: ApiMessage) -> None:
         if entry.isCompactSummary or string(message.content).startswith(SUMMARY_OPENING):
-            made = self.summarized(line, by=NAME, summary=_text(entry, "
-
-"))
+            made = self.summarized(line, by=NAME, summary=_text(entry, "\n\n"))
             if not made.turn:  # nothing else in this file tells what came before
                 self.user(line, [Note(kind="summary", text=made.summary)], time=entry.timestamp)
             return
