@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,12 @@ from hypothesis.stateful import (
 
 from kedgeline.errors import NothingToUndo, UserError
 from kedgeline.model import Transcript, Turn
+from kedgeline.session.checking import check
+from kedgeline.session.exports import import_session
 from kedgeline.session.session import Session
+from kedgeline.store import open_store
 from tests.conftest import then_longer
+from tests.exporting.forging import exported
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
 from tests.turns import bash, turn
 
@@ -211,8 +216,14 @@ class Machine(RuleBasedStateMachine):
         again = [digest(self.found(name, 1).view("openai-chat").messages) for name in self.models]
         assert digests == again
         for name in self.models:
-            entries = list(self.found(name, 0).store.entries(name))
+            store = self.found(name, 0).store
+            entries = list(store.entries(name))
             assert [entry.number for entry in entries] == list(range(1, len(entries) + 1))
+            data, target = exported(store, name), open_store("memory:")
+            import_session(target, BytesIO(data))
+            assert list(target.entries(name)) == entries
+            assert exported(target, name) == data
+            assert list(check(target)) == []
         if self.models:
             store = self.found(next(iter(self.models)), 0).store
             assert list(store.problems()) == []
