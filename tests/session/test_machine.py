@@ -29,6 +29,7 @@ from kedgeline.store import open_store
 from tests.conftest import then_longer
 from tests.exporting.forging import exported
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
+from tests.session.test_pins import ODD, shown
 from tests.turns import bash, turn
 
 NAMES = ("one", "two", "three")
@@ -155,8 +156,9 @@ class Machine(RuleBasedStateMachine):
     @rule(name=names, which=either)
     def pin(self, name: str, which: int) -> None:
         self.number += 1
-        self.found(name, which).pin(f"pin {self.number}")
-        self.models.setdefault(name, Model()).pins.append(f"pin {self.number}")
+        words = f"{ODD[self.number % len(ODD)]} {self.number}"
+        self.found(name, which).pin(words)
+        self.models.setdefault(name, Model()).pins.append(words)
 
     @rule(name=names, which=either)
     def unpin(self, name: str, which: int) -> None:
@@ -207,7 +209,7 @@ class Machine(RuleBasedStateMachine):
         cut = model.cuts[-1] if model.cuts else 0
         led = bool(cut or model.pins)
         assert context.turns[led:] == turns[cut:]
-        text = str(found.view("openai-chat").messages)
+        text = shown(found)
         assert all(pin in text for pin in model.pins)
 
     def teardown(self) -> None:
@@ -262,7 +264,8 @@ EXAMPLES = {"memory": 50, "sqlite": 30, "postgres": 6}
 def test_any_order_of_steps_is_as_the_model_says(
     name: str, examples: int, steps: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """coder/xum#1007, CC#92849: what was taken back stays back, what stands stands."""
+    """coder/xum#1007, CC#92849: what was taken back stays back, what stands stands. CC#6354,
+    CC#19471, CC#13642: rules that were ignored after a compaction."""
 
     class Ours(Machine):
         make = staticmethod(fresh_stores(request, tmp_path, name))

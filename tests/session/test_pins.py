@@ -8,7 +8,7 @@ import pytest
 
 from kedgeline.errors import UserError
 from kedgeline.session.session import Session
-from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
+from tests.living.sessions import Opening, cheaply, opened, session, steps
 from tests.turns import turn
 
 ODD = (
@@ -29,22 +29,6 @@ def shown(found: Session) -> str:
         if isinstance(content, list):
             texts += [part.get("text", "") for part in content if isinstance(part, dict)]
     return "\n".join(texts)
-
-
-def test_pins_stand_to_the_letter_after_many_compactions() -> None:
-    """CC#6354, CC#19471, CC#13642: rules that were ignored after a compaction."""
-    opening, turns = memory(), steps(10)
-    for number in range(50):
-        with opened(opening) as found:
-            found.append(turns)
-            if not number:
-                for what in (*ODD, "t9", 0):  # the first of the turns is not folded yet
-                    found.pin(what)
-            cheaply(found)
-            text = shown(found)
-            said = (*ODD, turns[0].user_message, turns[9].assistant_response)
-            assert [words for words in said if words not in text] == [], number
-        turns = [*turns, *steps(2, first=len(turns))]
 
 
 RULE = "Always run  `make lamps`\tbefore you commit, never after."

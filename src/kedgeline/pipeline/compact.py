@@ -117,15 +117,10 @@ def compacting(
         raise UserError(f"the style {style} has no place for a model's words; use anchored")
     known_as = transcript.session.latest("id") if name == FILE else name
     with compaction_span(known_as, provider=provider) as told:
-        transcript = prepared(transcript, counter)
-        transcript = transcript if redactor is None else redactor.transcript(transcript)
-        job = Job(
-            *(transcript, budget, provider, previous, counter, masking, style, at),
-            name=name,
-            context=context,
-        )
-        root = transcript.session.latest("root")
-        flow = flow or flow_of(transcript.turns, root=root, outcomes=job.outcomes)
+        ready = prepared(transcript, counter, redactor)
+        job = Job(ready, budget, provider, previous, counter, masking, style, at, name, context)
+        root = ready.session.latest("root")
+        flow = flow or flow_of(ready.turns, root=root, outcomes=job.outcomes)
         plan = plan_of(job, flow)
         summary = summary_of(job, flow, plan)
         verdict = verdict_of(job, plan, summary)

@@ -29,6 +29,7 @@ from kedgeline.model import (
 from kedgeline.pipeline.view import lead, numbered
 from kedgeline.planning import POLICY, WORTH_NAMING, Policy, make_plan, rules_for
 from kedgeline.planning.masking import FILE
+from kedgeline.redact import Redactor
 from kedgeline.shell import KnownOutcomes, OutcomesOf, outcomes_of
 from kedgeline.summary import build
 from kedgeline.tokens import EXACT, ContextTokens, Counter, overhead_tokens, tokens_of
@@ -70,13 +71,15 @@ def alone(step: Step[T]) -> T:
     raise AssertionError(f"a step that has no model asked for one: {type(asked).__name__}")
 
 
-# Turns made ready: numbered, with their exchanges, and counted; those read are already.
-
-
-def prepared(transcript: Transcript, counter: Counter) -> Transcript:
+def prepared(
+    transcript: Transcript, counter: Counter, redactor: Redactor | None = None
+) -> Transcript:
+    """Turns numbered, with their exchanges, and counted, as those that were read are already; and
+    without secrets that the redactor finds."""
     ready = numbered(transcript)
     turns = tuple(_counted(turn, counter) for turn in ready.turns)
-    return ready if turns == ready.turns else replace(ready, turns=turns)
+    ready = ready if turns == ready.turns else replace(ready, turns=turns)
+    return ready if redactor is None else redactor.transcript(ready)
 
 
 def _counted(turn: Turn, counter: Counter) -> Turn:
@@ -105,15 +108,15 @@ class Job:
     style: Style = "anchored"
     at: datetime | None = None
     """When it is done."""
+    name: str = FILE
+    """The session's, by which `kedgeline show` knows it."""
+    context: ContextTokens | None = None
+    """What the next request would send, where it is known better than by counting the turns."""
     outcomes: KnownOutcomes = field(default_factory=KnownOutcomes)
     """What calls came to, found out once for all who ask."""
 
     known: tuple[AnyFact, ...] | None = None
     """Its facts, where they were extracted before."""
-    context: ContextTokens | None = None
-    """What the next request would send, where it is known better than by counting the turns."""
-    name: str = FILE
-    """The session's, by which `kedgeline show` knows it."""
 
     @property
     def kept_as(self) -> str:
