@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
@@ -113,6 +114,8 @@ class Standing(NamedTuple):
 
 Known = dict[str, Recorded]
 """Records by the chain of their entry."""
+SPOKEN_LAST: tuple[Kind, ...] = ("turn", "cut", "words")
+"""Entries of which the last tell what waits for an answer."""
 
 
 class Journal:
@@ -180,40 +183,27 @@ class Journal:
             yield self.turn(place)
 
     def waiting(self, *, thread: str = "") -> list[Entry]:
-        """The entries of the words that wait for an answer, without their data, newest first."""
-        found: list[Entry] = []
-        entries = self._store.entries(
-            self._session,
-            kinds=("turn", "cut", "words"),
-            thread=thread,
-            newest_first=True,
-            light=True,
+        """The entries of the words that wait for an answer, oldest first."""
+        newest = self._store.entries(
+            self._session, kinds=SPOKEN_LAST, thread=thread, newest_first=True, light=True
         )
-        for entry in entries:
-            if entry.kind != "words":
-                break
-            found.append(entry)
-        return found
+        words = [*takewhile(lambda entry: entry.kind == "words", newest)]
+        entries = (self._store.entry(self._session, one.number) for one in reversed(words))
+        return [entry for entry in entries if entry is not None]
 
     def waiting_ids(self) -> list[str]:
-        """Content ids of the messages that these words are from, oldest first."""
-        numbers = [entry.number for entry in reversed(self.waiting())]
-        entries = (self._store.entry(self._session, number) for number in numbers)
-        return [id for entry in entries if entry is not None for id in entry.said]
+        """Content ids of the messages that these words are from."""
+        return [id for entry in self.waiting() for id in entry.said]
 
     def newest_words(self) -> Turn | None:
         """The last piece of the words that wait."""
-        for entry in self._store.entries(
-            self._session, kinds=("turn", "cut", "words"), thread="", newest_first=True
-        ):
-            return self._turn(entry) if entry.kind == "words" else None
-        return None
+        newest = self._store.entries(self._session, kinds=SPOKEN_LAST, thread="", newest_first=True)
+        entry = next(newest, None)
+        return self._turn(entry) if entry is not None and entry.kind == "words" else None
 
     def pending(self, *, thread: str = "") -> Turn | None:
         """The words that wait for an answer, as one turn."""
-        numbers = [entry.number for entry in reversed(self.waiting(thread=thread))]
-        entries = (self._store.entry(self._session, number) for number in numbers)
-        pieces = [self._turn(entry) for entry in entries if entry is not None]
+        pieces = [self._turn(entry) for entry in self.waiting(thread=thread)]
         return _joined(pieces) if pieces else None
 
     def about(self, *, thread: str = "") -> Transcript:
