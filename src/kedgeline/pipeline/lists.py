@@ -15,6 +15,7 @@ from kedgeline.formats.editing import NewOutput, leading_message, plain_messages
 from kedgeline.model import (
     CallRef,
     Compaction,
+    Message,
     Part,
     ResultRef,
     Transcript,
@@ -98,13 +99,14 @@ def _owners(listed: Transcript) -> dict[int, set[int]]:
     turns = (*listed.turns, *((listed.pending,) if listed.pending else ()))
     for position, turn in enumerate(turns):
         for message in turn.messages:
-            owners.setdefault(_item(message.wire), set()).add(position)
+            owners.setdefault(item_of(message), set()).add(position)
     owners.pop(-1, None)
     return owners
 
 
-def _item(wire: Mapping[str, Any] | None) -> int:
-    place: int = wire.get("item", -1) if wire else -1
+def item_of(message: Message) -> int:
+    """Its place in the list it was read from; -1 where there is none."""
+    place: int = message.wire.get("item", -1) if message.wire else -1
     return place
 
 
@@ -131,7 +133,7 @@ def _system_beside(
     return [
         part
         for message in listed.head
-        if (place := _item(message.wire)) in owners and place not in staying
+        if (place := item_of(message)) in owners and place not in staying
         for part in message.parts
     ]
 
@@ -141,7 +143,7 @@ def _words(listed: Transcript, cut: int, place: int) -> Iterable[Part]:
     turns = (*listed.turns[cut:], *((listed.pending,) if listed.pending else ()))
     for turn in turns:
         for message in turn.messages:
-            if _item(message.wire) == place:
+            if item_of(message) == place:
                 refs = (CallRef, ResultRef)
                 yield from (part for part in message.parts if not isinstance(part, refs))
 
@@ -162,7 +164,7 @@ def _changed(
     seen: dict[int, int] = {}
     for position, turn in enumerate(listed.turns):
         for message in turn.messages:
-            place = _item(message.wire)
+            place = item_of(message)
             for part in message.parts:
                 if not isinstance(part, ResultRef):
                     continue

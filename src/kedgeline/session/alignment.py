@@ -18,6 +18,7 @@ from kedgeline.formats.turns import asks
 from kedgeline.model import CallRef, Note, ResultRef, Source, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.model import Message as Laid
 from kedgeline.model import Message as PartsMessage
+from kedgeline.pipeline.lists import item_of
 from kedgeline.pipeline.read import Readable, open_source, read, stream, write
 from kedgeline.pipeline.view import PROVIDERS, problems
 
@@ -397,10 +398,10 @@ def _is_made(one: ToolCall | ToolResult) -> bool:
 def _grown(was: Turn, now: Turn) -> Turn:
     """The open turn read again, with what only its place in the session told of it: what failed
     before it, and which of its messages it shares with the turn before."""
-    known = {_item(message): message for message in was.messages if _item(message) >= 0}
+    known = {item_of(message): message for message in was.messages if item_of(message) >= 0}
     messages = []
     for message in now.messages:
-        before = known.get(_item(message))
+        before = known.get(item_of(message))
         same = before is not None and before.parts == message.parts
         messages.append(before if before is not None and same else message)
     return replace(
@@ -432,20 +433,14 @@ def next_item(turns: Iterable[Turn | None], default: int = 0) -> int:
 def places_of(turns: Iterable[Turn | None]) -> list[int]:
     """Places of their messages in the list of all."""
     messages = (message for turn in turns if turn is not None for message in turn.messages)
-    return [item for message in messages if (item := _item(message)) >= 0]
-
-
-def _item(message: Laid) -> int:
-    """Its place in the list it was read from; -1 where there is none."""
-    place: int = message.wire.get("item", -1) if message.wire else -1
-    return place
+    return [item for message in messages if (item := item_of(message)) >= 0]
 
 
 def _placed(turn: Turn, places: Mapping[int, int]) -> Turn:
     """With its messages, and so the turn itself, at the places that those they have stand for."""
     messages = (
-        replace(message, wire={**message.wire, "item": places[_item(message)]})
-        if message.wire and _item(message) in places
+        replace(message, wire={**message.wire, "item": places[item_of(message)]})
+        if message.wire and item_of(message) in places
         else message
         for message in turn.messages
     )
@@ -468,8 +463,8 @@ def _with_source(turn: Turn) -> Turn:
 def behind(messages: Iterable[Laid], by: int) -> tuple[Laid, ...]:
     """Messages with their places in the list moved."""
     return tuple(
-        replace(message, wire={**message.wire, "item": _item(message) + by})
-        if message.wire and _item(message) >= 0
+        replace(message, wire={**message.wire, "item": item_of(message) + by})
+        if message.wire and item_of(message) >= 0
         else message
         for message in messages
     )

@@ -12,6 +12,7 @@ from kedgeline.errors import KedgelineError, StoreDamaged, StoreFailed
 from kedgeline.model import ModelCall, Transcript, Turn, Value
 from kedgeline.session.archive import (
     SPOKEN,
+    Clean,
     Damaged,
     as_it_is,
     checked_text,
@@ -373,7 +374,6 @@ def _is_found(store: Store, session: str, entry: Entry) -> bool:
 
 # Rebuilding what is derived from the originals.
 
-Clean = Callable[[str], str]
 UNKNOWN = (
     "{count} turns are in the index of words anew; a value that was left out of it because an"
     " environment variable had it is in it now, unless the variable is set"

@@ -30,6 +30,7 @@ from kedgeline.model import Summary, Transcript, Turn, Value
 from kedgeline.session.archive import (
     SPOKEN,
     Blob,
+    Clean,
     Damaged,
     as_it_is,
     checked_text,
@@ -277,8 +278,6 @@ def _checked_entries(store: Store, name: str, head: Head) -> Iterator[Entry]:
 
 
 # Importing: a session as a whole or not at all.
-
-Clean = Callable[[str], str]
 
 
 class ImportReport(Value, frozen=True):
