@@ -130,8 +130,11 @@ def test_a_summary_of_ours_is_not_said_again() -> None:
     ours = Note(
         kind="summary", text="<kedgeline-summary>\nThe lock is stale.\n</kedgeline-summary>"
     )
-    theirs = Note(kind="summary", text="Earlier, the agent fixed the lock.")
-    assert [one.text for one in of(turn(0, user="Go", notes=(ours, theirs)))] == [theirs.text]
+    words = "Earlier, the agent fixed the lock."
+    client = "This session is being continued from a previous conversation. More below.\n\n"
+    for said in (words, client + words):
+        theirs = Note(kind="summary", text=said)
+        assert [one.text for one in of(turn(0, user="Go", notes=(ours, theirs)))] == [words]
 
 
 def test_calls_are_told_in_words_with_what_came_of_them() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kedgeline.model import Answered, AnyFact, Called, Requested, Stated
 from kedgeline.summary import build, fit, handoff, items_of, merged, parse, story_of
 from kedgeline.summary.state import Item
+from kedgeline.summary.story import Worth
 
 WORDS = (
     "The lock is stale because nobody removes it.",
@@ -155,6 +156,16 @@ def test_an_announcement_gives_way_to_a_finding() -> None:
     told = " ".join(item.text for item in story(found, 180))
     assert "never called after a crash" in told
     assert "check the lock file" not in told
+
+
+def test_what_was_pending_when_another_system_wrote_its_summary_gives_way() -> None:
+    def earlier(head: str) -> Stated:
+        text = "Run the linter on `crane.go` before the release"
+        return Stated(turn=0, by="agent", text=text, where="summary", head=head)
+
+    pending, decided = (earlier(head) for head in ("7. Pending Tasks:", "4. Problem Solving:"))
+    worth = Worth(build([pending, decided]))
+    assert worth.of(pending) < worth.of(decided) / 2
 
 
 def test_a_statement_of_a_list_is_told_with_its_head_once() -> None:

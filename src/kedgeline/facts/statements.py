@@ -117,10 +117,16 @@ def stated(turn: int, where: Where, text: str, *, place: int = 0) -> list[Stated
     ]
 
 
+_SUMMARY_BEGINS = re.compile(
+    r"\A(?:This session is being continued|Another language model started)[^\n]*\n*"
+)
+"""What a client says before a summary of its own."""
+
+
 def _texts(turn: Turn) -> Iterator[tuple[Where, str]]:
     for note in turn.notes:
         if note.kind == "summary" and SUMMARY_TAG not in note.text[:200]:
-            yield "summary", note.text[:SAID_MOST]
+            yield "summary", _SUMMARY_BEGINS.sub("", note.text)[:SAID_MOST]
         elif note.kind == "plan":
             yield "plan", note.text[:SAID_MOST]
     for result in turn.tool_results:

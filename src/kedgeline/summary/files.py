@@ -189,7 +189,9 @@ class _Net:
         self._touched: dict[str, None] = {}
         """Definitions that were worked on, the newest last."""
         self._new = _is_new(events[0])
-        self._largest = max(events, key=lambda event: (event.added + event.removed, event.turn))
+        largest = max(events, key=lambda event: (event.added + event.removed, event.turn))
+        self._main = events[-1] if "` → `" in events[-1].what else largest
+        """The change that tells most where nothing has a name: another value, else the largest."""
         for number, event in enumerate(events):
             if event.source == "outside":
                 self._tell("changed by the user, outside the session")
@@ -222,14 +224,13 @@ class _Net:
         self._told[part] = self._told.pop(part, None)
 
     def text(self) -> str:
-        """What came, then the rest, the newest first, as there is room; where nothing has a name,
-        the largest change."""
+        """What came, then the rest, the newest first, as there is room."""
         shown = sorted(self._came, key=self._came.__getitem__)[:NAMES_SHOWN]
         parts = [_listed([n for n in self._came if n in shown], len(self._came))] if shown else []
         if parts and not self._new:
             parts = [f"adds {parts[0]}"]
         if not parts and not self._told:
-            parts = [cut(unmarked(self._largest.what), SHORT_SHOWN)]
+            parts = [cut(unmarked(self._main.what), SHORT_SHOWN)]
         for part in reversed(self._told):
             if not parts or sum(map(len, parts)) + len(part) <= SHORT_SHOWN:
                 parts.append(part)

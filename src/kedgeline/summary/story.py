@@ -51,6 +51,8 @@ _REASONS = re.compile(
     r"|risk|missing|wrong|broken|no longer|fallback|falls back|by default|remaining|still)\b"
 )
 """In small letters: without regard to case it takes four times as long."""
+_THEN = re.compile(r"\b(?:pending|next steps?|current work|remaining|to ?do)\b", re.IGNORECASE)
+"""In the heads of another system's summary: how it stood when that was written."""
 _SAYS_NOTHING = (
     "the and for that this with you can could would should have has had are was were will not but "
     "our your its from into out all any some one two also just now then than when where what "
@@ -215,6 +217,7 @@ class Worth:
     def _stated(self, said: Stated) -> dict[str, float]:
         text = said.text
         names = self._names[text] if text in self._names else names_in(text)
+        past = said.where == "summary" and _THEN.search(said.head) is not None
         reused = sum(self._sights.get(name, _NEVER).last > said.turn for name in names)
         return {
             said.where: 1.0,
@@ -224,7 +227,7 @@ class Worth:
             "names": float(bool(names)),
             "reused": float(min(REUSED_MOST, reused)),
             "numbers": float(_NUMBER.search(text) is not None),
-            "announces": float(announces(text)),
+            "announces": float(announces(text) or past),
             "poor": float(not names and len(terms_in(text)) < POOR),
             "leads": float(text.endswith(":")),
             "asks": float(text.endswith("?")),
