@@ -254,7 +254,7 @@ def test_many_turns_only_advise_as_long_as_the_policy_says_no_more() -> None:
 
 
 def test_the_constants_are_what_was_measured(corpus: Path) -> None:
-    found = bench.measure(corpus, watch=lambda what: None, windows=())
+    found = bench.measure(corpus, watch=lambda what: None)
     for row in found.remaining:
         assert row.taken <= row.median + 1, "no promise that most sessions do not keep"
     again = found.again
