@@ -21,7 +21,7 @@ from kedgeline.errors import (
     StoreFailed,
     UserError,
 )
-from kedgeline.store import Entry, Passage, Phrase, Query, open_store
+from kedgeline.store import Entry, Passage, open_store
 from kedgeline.store import postgres as backend
 from kedgeline.store.postgres import (
     MIGRATIONS,
@@ -32,6 +32,7 @@ from kedgeline.store.postgres import (
     shown_address,
 )
 from tests.postgres_server import Server
+from tests.store.opened import asked_all
 
 SECRET = "hunter2-and-more"
 
@@ -154,16 +155,6 @@ def test_a_block_whose_backend_was_killed_leaves_nothing(
     assert store.head("s").number == 1
 
 
-def test_an_error_that_was_hidden_in_the_block_comes_out_at_its_end(store: PostgresStore) -> None:
-    def write() -> None:
-        with store.writing("s") as writing, suppress(StoreFailed):
-            writing.add(Entry(kind="about", at=2**70))
-
-    with pytest.raises(StoreFailed, match="nothing of the block was written"):
-        write()
-    assert store.sessions() == []
-
-
 @pytest.mark.parametrize(
     ("durability", "default", "used"),
     [("durable", "off", "on"), ("durable", "remote_apply", "remote_apply"), ("fast", "on", "off")],
@@ -223,17 +214,10 @@ def test_every_statement_names_the_owner(
 
     for name in ("rows", "many"):
         monkeypatch.setattr(Postgres, name, recorded(getattr(Postgres, name)))
-    turn = Entry(kind="turn", index=0, key="k", said=("m",), blobs=("b",))
-    add(store, turn, blobs={"b": b"b"}, passages=[Passage(text="word")], instead_of=7)
-    list(store.entries("s", kinds=("turn",), thread="", newest_first=True, light=True))
-    list(store.entries("s"))
-    store.entry("s", 1), store.places("s", last=3), store.last_place("s"), store.threads("s")
-    store.said("s", 1), store.known("s", ["m"]), store.keyed("s", "k"), store.blob("b")
-    store.find(Query(phrases=(Phrase(words=("word",)),))), store.sessions(), store.loose()
-    store.reindex("s", [(1, [Passage(text="other")])])
+    asked_all(store)
+    add(store, Entry(kind="turn", index=0))
     store.ask("DELETE FROM place WHERE owner = :owner")
     assert store.repair()
-    store.drop("s"), store.sweep()
     tables = re.compile(r"(?:FROM|JOIN|INTO|UPDATE) (entry|session|place|said|link|blob|passage)")
     named = {query for query in asked if tables.search(query)}
     assert len(named) > 25

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -28,7 +28,7 @@ from kedgeline.store.sqlite import (
 )
 from kedgeline.store.sqlite_files import DATABASE, is_networked
 from kedgeline.store.table_store import CANDIDATES
-from tests.store.opened import connection_of
+from tests.store.opened import asked_all, connection_of
 
 WORD = Query(phrases=(Phrase(words=("word",)),))
 
@@ -240,27 +240,6 @@ def test_a_full_disk_is_reported_and_works_again_when_there_is_room(store: Sqlit
     add(store, 1, MORE)
     assert [entry.number for entry in store.entries("s")] == [1, 2]
     assert list(store.problems()) == []
-
-
-def _part_of_a_block(store: SqliteStore, entry: Entry, *passages: Passage) -> None:
-    with store.writing("s") as writing:
-        writing.add(Entry(kind="turn", index=1))
-        with suppress(StoreFailed, OverflowError):
-            writing.add(entry, passages=passages)
-
-
-@pytest.mark.parametrize("why", ["a full disk", "a number too large"])
-def test_an_error_that_is_caught_within_the_block_still_ends_it(
-    store: SqliteStore, why: str
-) -> None:
-    add(store, 0)
-    entry = Entry(kind="turn", index=2, data=MORE if why == "a full disk" else b"")
-    passages = [] if why == "a full disk" else [Passage(text="word", start=1 << 80)]
-    if why == "a full disk":
-        full(store)
-    with pytest.raises(StoreFailed, match="nothing of the block was written"):
-        _part_of_a_block(store, entry, *passages)
-    assert store.head("s").number == 1
 
 
 def test_a_commit_that_fails_is_an_error_and_the_database_is_opened_anew(
@@ -573,20 +552,7 @@ def test_what_is_executed_names_the_owner(tmp_path: Path) -> None:
     seen: set[str] = set()
     store = open_sqlite(str(tmp_path / "store"), owner="ann")
     connection_of(store).trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: seen.add(event["sql"]))
-    with store.writing("s") as writing:
-        writing.add(
-            Entry(kind="turn", index=0, key="k", said=("m",), blobs=("b",)),
-            blobs={"b": b"b"},
-            passages=[Passage(text="word")],
-            instead_of=7,
-        )
-    list(store.entries("s", kinds=["turn"], thread="", newest_first=True))
-    store.find(Query(phrases=(Phrase(words=("word",)),), sessions=("s",), since=0, who="tool"))
-    store.find(Query(topic=((Phrase(words=("word",)),),)))
-    store.places("s"), store.last_place("s"), store.threads("s"), store.said("s", 1)
-    store.known("s", ["m"]), store.keyed("s", "k"), store.blob("b"), store.entry("s", 1)
-    store.sessions(), list(store.problems()), store.reindex("s", [(1, [Passage(text="word")])])
-    store.drop("s"), store.loose(), store.sweep(), store.head("s")
+    asked_all(store)
     store.close()
     index = re.compile(r"^--|'main'|\"main\"")  # what the index of words does within itself
     ours = {sql for sql in seen if STATEMENT.search(sql) and not index.search(sql)}

@@ -1,13 +1,14 @@
-"""What any store must do, as checks that need no test framework.
+"""What any store must do, as checks: each takes a `Fresh` and raises `Unfit` where a store does not
+do what its name says."""
 
-    def opening(place: str, owner: str) -> Store:
-        return MyStore(address_of(place), owner=owner)
-
-    assert check_store(opening) == []
-
-`place` is a short name: the same name is the same store, and a new one is empty."""
-
+from tests.store.conformance import adding, finding, holding, keeping, placing, searching
 from tests.store.conformance.fresh import Fresh, Opening, Unfit
-from tests.store.conformance.running import CHECKS, check_store
 
-__all__ = ["CHECKS", "Fresh", "Opening", "Unfit", "check_store"]
+CHECKS = tuple(
+    check
+    for module in (adding, holding, placing, finding, searching, keeping)
+    for name, check in vars(module).items()
+    if getattr(check, "__module__", "") == module.__name__ and not name.startswith("_")
+)
+
+__all__ = ["CHECKS", "Fresh", "Opening", "Unfit"]

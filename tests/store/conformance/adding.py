@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec.structs import replace
 
-from kedgeline.errors import BadName
+from kedgeline.errors import BadName, StoreFailed
 from kedgeline.store.protocol import Entry, Head, Passage, chain_of
 from tests.store.conformance.fresh import SESSION, Fresh, added, expect, refusing, turn
 
@@ -95,6 +97,16 @@ def a_block_that_raises_leaves_nothing(fresh: Fresh) -> None:
     expect(store.keyed(SESSION, "k"), None, "the key")
     expect((store.blob("b"), store.blob("kept")), (None, b"kept"), "blobs")
     expect(added(store, turn(1))[0].number, 2, "the next number")
+
+
+def an_error_that_is_caught_within_the_block_still_ends_it(fresh: Fresh) -> None:
+    store = fresh.store()
+    added(store, turn(0))
+    with refusing("the end of the block"), store.writing(SESSION) as writing:
+        writing.add(turn(1))
+        with suppress(StoreFailed, OverflowError):
+            writing.add(turn(2, at=1 << 80))
+    expect(store.head(SESSION).number, 1, "the number of entries")
 
 
 def a_block_that_raises_makes_no_session(fresh: Fresh) -> None:
