@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 from kedgeline.store import Entry
 from kedgeline.store.postgres import open_postgres
 from tests.store.postgres_faults import SESSION
+from tests.torture.workers import forked
 
 
 def write(address: str, name: str, count: int) -> None:
@@ -20,19 +20,6 @@ def write(address: str, name: str, count: int) -> None:
             written = writing.add(Entry(kind="turn", index=index, data=f"{name} {part}".encode()))
         os.write(1, f"{written.number} {name} {part}\n".encode())
     store.close()
-
-
-def forked(work: Callable[[], None]) -> int:
-    """Id of a child that does it; its exit code is 0 where nothing was raised."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
 
 
 def succeeded(children: list[int]) -> bool:
@@ -51,13 +38,11 @@ def main() -> None:
         if child == 0:
             raise SystemExit  # out of the block, which is the parent's to end
         assert succeeded([child])
-    assert succeeded([forked(store.close)])
+    assert succeeded([forked(lambda _: store.close())[0]])
     assert store.ask("SELECT pg_backend_pid()") == connection
-    children = [
-        forked(lambda number=number: write(address, f"w{number}", count))
-        for number in range(processes)
-    ]
-    assert succeeded(children)
+    names = [f"w{number}" for number in range(processes)]
+    writers = [forked(lambda _, name=name: write(address, name, count)) for name in names]
+    assert succeeded([process for process, _ in writers])
     assert store.head(SESSION).number == processes * count + 2
     store.close()
 
