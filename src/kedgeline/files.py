@@ -155,7 +155,7 @@ class Folder:
         if not stat.S_ISREG(found.st_mode):
             raise FileRefused(path, "it is not a plain file; move it away")
         if found.st_nlink > 1:
-            raise FileRefused(path, "it has another name elsewhere; copy it to a file of its own")
+            raise FileRefused(path, "it has another hard link; replace it by a copy")
         if found.st_uid not in self._owners:
             raise FileRefused(path, "it belongs to somebody else; make it yours")
 
@@ -210,7 +210,7 @@ def refused(path: Path, error: OSError | ValueError, folder: int | None = None) 
     why = f"{(getattr(error, 'strerror', None) or str(error)).lower()}; check the path"
     with suppress(OSError, ValueError):
         if folder is not None and stat.S_ISLNK(os.lstat(path.name, dir_fd=folder).st_mode):
-            why = "it is a symbolic link, and links are not followed; put what it names there"
+            why = "it is a symbolic link, and links are not followed; use what it points to"
     return FileRefused(str(path), why)
 
 
@@ -249,7 +249,7 @@ def checked(kind: str, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise BadName(kind, name, "cannot be part of a file's name")
     if name.endswith("."):
-        raise BadName(kind, name, "ends with a point, which Windows leaves out")
+        raise BadName(kind, name, "ends with a dot, which Windows removes")
     if name.partition(".")[0].lower() in DEVICES:
         raise BadName(kind, name, "is the name of a device on Windows")
     return name

@@ -54,7 +54,7 @@ def test_a_new_bank_has_five_files_and_what_is_there_stays(tmp_path: Path) -> No
 
 
 def test_nothing_is_refused(bank: Bank, clock: Clock) -> None:
-    with pytest.raises(UserError, match="nothing to write down"):
+    with pytest.raises(UserError, match="the entry is empty"):
         bank.add("activeContext", said("  ", clock))
 
 
@@ -106,7 +106,7 @@ def test_files_that_follow_others_take_no_entries(bank: Bank, clock: Clock, name
         bank.add("decisionLog", said(f"Choice {n}", clock, title=f"Matter {n}"))
     bank.compact("anyone")
     before = files(bank)
-    with pytest.raises(UserError, match="made by kedgeline from another file"):
+    with pytest.raises(UserError, match="from another file; add to that file"):
         bank.add(name, said("into it", clock))
     assert files(bank) == before
 

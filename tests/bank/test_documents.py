@@ -215,7 +215,7 @@ MALFORMED = [
     ("decisionLog.md", b"### DEC-001: x\n\n>>>>>>> theirs\n", 3, "merge conflict"),
     ("progress.md", b"| id | status |\n|---|---|\n<<<<<<< HEAD\n| 1 | done |\n", 3, "merge"),
     ("activeContext.jsonl", b'{"ts": "2026-01-01"}\n<<<<<<< HEAD\n', 2, "merge conflict"),
-    ("activeContext.md", b"# A\n\n### [2026-13-45T00:00:00Z] x\n", 3, "begins with no date"),
+    ("activeContext.md", b"# A\n\n### [2026-13-45T00:00:00Z] x\n", 3, "does not begin with a date"),
     ("activeContext.md", b"### 2026-02-03 - x\n\n### 2026-02-30 - y\n", 3, "'2026-02-30 - y'"),
     ("activeContext.md", b"### [2026-01-02] x\n\n````\ncode\n```\n\n### y\n", 3, "never closed"),
     ("decisionLog.md", b"### DEC-001: x\n<!-- oh\n\n### DEC-002: y\n", 2, "never closed"),

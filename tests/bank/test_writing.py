@@ -191,7 +191,7 @@ def test_the_first_entry_does_not_land_below_a_section_of_somebody_else(
 
 def test_an_entry_is_not_added_where_an_open_code_block_would_swallow_it() -> None:
     document = read_document("systemPatterns.md", b"# A\n\n```\nopen\n")
-    with pytest.raises(UserError, match="would not be found again"):
+    with pytest.raises(UserError, match="could not be read back"):
         written(document, NEW)
 
 

@@ -141,7 +141,7 @@ def test_the_command_writes_weights_that_can_be_used(
         assert weights().signals == written["signals"]
         target.write_text('{"of": "", "signals": {}, "given": {}}')
         weights.cache_clear()
-        with pytest.raises(BadSettings, match="no weight of again"):
+        with pytest.raises(BadSettings, match="no weight for again"):
             weights()
     finally:
         weights.cache_clear()

@@ -85,7 +85,7 @@ def test_where_things_were_written_goes_to_stderr(tmp_path: Path) -> None:
         (("handoff", "--product", "p", "--task", "nul"), 2, "the task 'nul' is the name of a"),
         (("handoff", *NAMES, "--root", "no/such"), 3, "'no/such': no such file"),
         (("summarize", CODEX, "--state", "no/such/state.json"), 3, "'no/such': no such file"),
-        (("summarize", CODEX, "--state", ""), 3, "'': it names a folder"),
+        (("summarize", CODEX, "--state", ""), 3, "'': this is a folder"),
         (("summarize", CODEX, "--state", "plain.md"), 3, "'plain.md': a state.json holds"),
         ((*WRITE, "--task", "a/b"), 2, "the task 'a/b' cannot be part of a file's name"),
         (WRITE, 2, "needs --product and --task"),
@@ -114,5 +114,5 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "root" / "products").symlink_to(tmp_path / "elsewhere")
     done = started(*WRITE, "--task", "T", "--root", str(tmp_path / "root"))
     assert (done.returncode, done.stdout) == (3, b"")
-    assert done.stderr.endswith(b"links are not followed; put what it names there\n")
+    assert done.stderr.endswith(b"links are not followed; use what it points to\n")
     assert list((tmp_path / "elsewhere").iterdir()) == []

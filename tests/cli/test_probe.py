@@ -187,7 +187,7 @@ def test_a_judge_that_fails_leaves_the_verdict_and_says_why(tmp_path: Path) -> N
         (("probe", CODEX, "--to", "gemini"), "are about a compaction; add --window"),
         (("probe", CODEX, "--overhead", "2k"), "are about a compaction; add --window"),
         (("probe", CODEX, "--window", "8k", "--tokens", "1k"), "is the length of a hand-off"),
-        (("probe", CODEX, "--tokens", "0"), "0 tokens says nothing; give --tokens at least 1, or"),
+        (("probe", CODEX, "--tokens", "0"), "0 tokens is empty; give --tokens at least 1, or"),
         (("compact", LONG, "--losses", "--to", "gemini"), "--losses and --to both take stdout"),
     ],
 )

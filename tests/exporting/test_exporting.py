@@ -315,7 +315,7 @@ BY_HAND: dict[str, tuple[Change, str]] = {
     "a noted reference": (noted_reference, ""),
     "no place": (lambda lines: lines[3].update(index=-5), ""),
     "a key twice": (key_twice, ""),
-    "a bomb": (bomb, "its size is not believable"),
+    "a bomb": (bomb, "its size is implausible"),
 }
 
 

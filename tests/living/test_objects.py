@@ -489,7 +489,7 @@ def test_what_is_not_understood_is_refused_with_its_place(given: Any, sentence: 
 def test_an_object_that_holds_itself_is_refused() -> None:
     loop = Loop()
     loop.content = [loop]
-    with pytest.raises(NotAMessage, match="holds itself"):
+    with pytest.raises(NotAMessage, match="contains itself"):
         session().append(loop)
 
 

@@ -60,7 +60,7 @@ def test_the_file_of_another_session_is_refused(tmp_path: Path) -> None:
     found = session()
     found.follow(spoken(tmp_path / "s.jsonl", 3))
     other = spoken(tmp_path / "o.jsonl", 9, name="other", word="lamp")
-    unchanged(found, other, "it is the session 's', and the file is of 'other'.*--force")
+    unchanged(found, other, "it is the session 's', and the file belongs to 'other'.*--force")
     done = found.follow(other, force=True)
     assert (done.turns, done.taken_back) == (9, 3)
 

@@ -47,7 +47,7 @@ def wrap(client: Any, **options: Unpack[AdapterOptions]) -> Any:
         if (part := _part(client, path)) is not None
     ]
     if not parts:
-        raise UserError(f"{type(client).__name__} is no client of openai or anthropic")
+        raise UserError(f"{type(client).__name__} is not a client of openai or anthropic")
     for part, field in parts:
         for name in METHODS:
             if callable(method := getattr(part, name, None)):

@@ -95,7 +95,7 @@ class Runs:
         self.persistent = asked or bool(rewrites)
         self._place, self._session = options.pop("store", None), options.pop("session", None)
         if self._session and self._place is None:
-            raise UserError("a session is named together with the store it is in; give store=")
+            raise UserError("session= needs store=; give both")
         self._made, self._options = made, options
         self._by_key: OrderedDict[Hashable, AgentRun] = OrderedDict()
         self._by_list: OrderedDict[int, tuple[AgentRun, list[Any]]] = OrderedDict()

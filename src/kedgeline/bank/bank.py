@@ -276,7 +276,7 @@ class Bank:
                 name = file_named(file, (*files.names(), *growing))
                 if is_derived(name):
                     raise UserError(
-                        f"{name} is made by kedgeline from another file; add to that one"
+                        f"kedgeline generates {name} from another file; add to that file"
                     )
                 if name not in growing:
                     before = files.read(name)

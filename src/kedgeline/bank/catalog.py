@@ -228,7 +228,7 @@ def index(
     up to date. Documents lie below the folder that the bank is in."""
     if chunk_tokens < LEAST_TOKENS:
         raise UserError(
-            f"chunks of {chunk_tokens} tokens hold nothing; give {LEAST_TOKENS} or more"
+            f"chunks of {chunk_tokens} tokens are too small; give {LEAST_TOKENS} or more"
         )
     where = Path(folder)
     base = where.absolute().parent

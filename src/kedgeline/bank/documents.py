@@ -169,7 +169,7 @@ def _decoded(name: str, data: bytes) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise BankMalformed(name, line, "this is not UTF-8") from None
     if (place := text.find("\0")) >= 0:
-        raise BankMalformed(name, text.count("\n", 0, place) + 1, "here is a NUL character")
+        raise BankMalformed(name, text.count("\n", 0, place) + 1, "this line has a NUL character")
     return text
 
 
@@ -256,13 +256,15 @@ def _check(name: str, text: str, found: Sequence[MarkdownBlock]) -> None:
         return BankMalformed(name, text.count("\n", 0, place) + 1, why)
 
     for place in _conflicts(text, found):
-        raise broken(place, "a merge conflict was left here")
+        raise broken(place, "an unresolved merge conflict")
     for block in found:
         if block.unclosed:
             what = "code block" if block.kind == "code" else "comment"
             raise broken(block.start, f"this {what} is never closed")
         if block.level and _NO_DATE.match(block.text) and _heading_of(block.text) is None:
-            raise broken(block.start, f"{block.text[:40]!r} begins with no date such as 2026-02-23")
+            raise broken(
+                block.start, f"{block.text[:40]!r} does not begin with a date such as 2026-02-23"
+            )
 
 
 def _conflicts(text: str, found: Sequence[MarkdownBlock]) -> list[int]:
@@ -429,8 +431,8 @@ def with_entry(document: Document, new: NewEntry) -> tuple[Document, BankEntry]:
         if found := _added(document, grown, entry):
             return grown, found
     raise UserError(
-        f"the entry would not be found again in {document.name}; nothing was written; is a code "
-        f"block or a comment left open in it, or its last entry unlike the others?"
+        f"the entry could not be read back from {document.name}, so nothing was written; look "
+        f"for an unclosed code block or comment, or a last entry unlike the others"
     )
 
 

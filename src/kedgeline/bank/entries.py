@@ -465,7 +465,7 @@ def cleaned(new: NewEntry, redactor: Redactor) -> NewEntry:
         },
     )
     if not (new.text.strip() or new.title or new.fields):
-        raise UserError("there is nothing to write down; give a text or a title")
+        raise UserError("the entry is empty; give a text or a title")
     return new
 
 

@@ -245,7 +245,7 @@ def _words_of(query: str) -> dict[str, re.Pattern[str]]:
     bare = [word.strip(_EDGES) for word in _QUOTED.sub(" ", query).split()]
     said = [word for word in dict.fromkeys((*phrases, *bare)) if any(map(str.isalnum, word))]
     if not said:
-        raise UserError("there are no words to look for; name some, or a phrase in quotes")
+        raise UserError("the query has no words; give some, or a phrase in quotes")
     return {word: _pattern(lowered(word)) for word in said}
 
 

@@ -100,7 +100,7 @@ def sources_of(
     listed = [found[key] for key in sorted(found)]
     if sample is not None:
         if not 0 < sample <= 1:
-            raise UserError(f"a sample of {sample} is no share; give more than 0 and at most 1")
+            raise UserError(f"a sample of {sample} is not a share; give more than 0 and at most 1")
         chance = random.Random(seed)
         listed = [source for source in listed if chance.random() < sample]
     return listed[:limit]

@@ -55,7 +55,7 @@ class BatchJob(Value, frozen=True):
     settings: TaskSettings
     engine: str = "local"
     workers: int = 0
-    """Processes; 0 for one a core."""
+    """Processes; 0 means one per core."""
     address: str = ""
     """Of a Ray cluster; empty for one of its own."""
     format: Format = "parquet"

@@ -109,11 +109,11 @@ def add(
     Args:
         file <FILE>: activeContext, decisionLog, progress, or another.
         text <TEXT>: What to write; '-' reads it from stdin.
-        title TEXT: Its heading; a decision needs one.
+        title TEXT: Heading of the entry; required for a decision.
         identity --id ID: Such as DEC-007, or a task's id; else the file's next number.
         status TEXT: Active, completed, in progress …
         source PATH: A file or chunk it comes from; may be repeated.
-        summary TEXT: Its summary_128; made from the text where it is not given.
+        summary TEXT: Summary of at most 128 tokens; made from the text if not given.
         field NAME=VALUE: A further field: Rationale='…'; repeatable.
     """
     from kedgeline.bank import NewEntry
@@ -378,7 +378,7 @@ def index_command(
     Only what changed is written again.
 
     Args:
-        paths <PATH...>: Documents, or folders of them; else all.
+        paths <PATH...>: Documents, or folders of documents; all if not given.
         chunk_tokens TOKENS: Largest chunk, estimated.
     """
     from kedgeline.bank.catalog import index
@@ -410,7 +410,7 @@ def find_command(
     Args:
         query <QUERY>: Words; a phrase in quotes.
         depth STEP: Begin at 128, 512, chunk or source.
-        limit N>=1: Hits at the most.
+        limit N>=1: Most hits to show.
     """
     from kedgeline.bank.finding import find
 
@@ -477,7 +477,7 @@ def load(
         session FILE: A kept session, or a session file, whose open errors come first.
         packet FILE: The delegation packet, as JSON.
         file PATH: A source file to load; may be repeated.
-        find WORDS: Load what of the history has these words.
+        find WORDS: Also load entries of the history that contain these words.
         history: Load archives and the whole log of decisions too.
         table: Show a table of what was loaded instead of the text.
     """

@@ -384,7 +384,7 @@ def _choose_writer(model: str | None, style: Style, *, dry_run: bool) -> Asking 
     """The model that writes, where one is named; what would have no effect is wrong usage."""
     if style != "anchored":
         if model is not None or dry_run:
-            raise typer.BadParameter(f"the style {style} has no place for a model's words")
+            raise typer.BadParameter(f"the style {style} cannot hold a model's words")
         return None
     asked = choose_model(model, "model")
     if dry_run and asked is None:

@@ -53,10 +53,10 @@ def install_command(
 
     Args:
         reduce_outputs --reduce-outputs/--no-reduce-outputs: Also store large tool outputs
-            separately as they come in; else as it was before.
+            separately as they come in. Unchanged if not given.
         advise: Only advise the host's own compaction, even where it could be replaced.
-        room TOKENS>=0: Largest new context where it replaces the host's, in tokens; 0 for a share
-            of the old one. Else as it was before.
+        room TOKENS>=0: Largest new context after a replaced compaction, in tokens; 0 means a share
+            of the old one. Unchanged if not given.
     """
     from kedgeline.hosts.install import host_named, install
 
@@ -331,7 +331,7 @@ def _context_told(one: dict[str, Any]) -> str:
 def statusline(json: bool = False) -> None:
     """Print one line about a session for a host's status line: its JSON on stdin.
 
-    With --json what is known of it instead: the keys of `kedgeline status`.
+    With --json, print the session's state instead: the keys of `kedgeline status`.
     """
     from json import loads
 
@@ -348,8 +348,8 @@ def statusline(json: bool = False) -> None:
 def hook(host: str = "claude-code", json: bool = False) -> None:
     """Handle a hook event of a coding agent: JSON on stdin, the answer on stdout.
 
-    It ends with 0 whatever happens, and prints nothing where it has nothing to say. With --json the
-    answer is JSON in any case, as a host takes it anyway.
+    It always exits with 0, and prints nothing if there is nothing to say. The answer is JSON with
+    or without --json.
 
     Args:
         host HOST: Whose event it is: claude-code, codex, gemini-cli or opencode.

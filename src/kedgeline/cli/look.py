@@ -484,7 +484,7 @@ def anchors(source: SessionSource, profile: str = "standard", json: bool = False
     If none is found, the end of the session is marked as a checkpoint.
 
     Args:
-        profile NAME: How detectors rate their finds: standard, or literal.
+        profile NAME: Confidences of the detectors: standard, or literal.
     """
     from kedgeline.pipeline.job import flow_of
 

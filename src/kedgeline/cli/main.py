@@ -103,7 +103,7 @@ BANK_COMMANDS: tuple[tuple[Command, str], ...] = (
 )
 USAGE: Any = typer.BadParameter.__mro__[2]
 """What Typer raises where the command line is wrong."""
-UPDATE = "The same as compact: what agents know as `update memory bank`."
+UPDATE = "The same as compact, under the name that agents use: `update memory bank`."
 
 
 app = typer.Typer(

@@ -182,7 +182,7 @@ def refuse_for_kept(source: SessionSource) -> None:
     """Options that say how a file is read have no meaning for a session that is kept."""
     if (source.format, source.session, source.vocabulary) != (None, None, None):
         raise typer.BadParameter(
-            f"{source.file!r} is a session that is kept: --format, --session and --vocabulary are"
+            f"{source.file!r} is a kept session: --format, --session and --vocabulary are"
             " for files; leave them out"
         )
 

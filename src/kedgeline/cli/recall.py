@@ -60,8 +60,8 @@ class Search(NamedTuple):
         command WORDS: Only shell commands with these words side by side.
         error: Only calls that failed.
         who WHO: Only what user, agent, tool or client said.
-        since TIME: Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.
-        until TIME: Not after; a date counts to its end.
+        since TIME: Only from this time on: 2026-11-01, 2026-11-01T14:30, 7d, 12h.
+        until TIME: Only up to this time; a date includes the whole day.
         turn TURNS: Only these turns: t12, or t10-20.
         limit N>=1: Most answers; 10 if not given.
     """
@@ -263,7 +263,7 @@ def summarize_command(
 
     Args:
         tokens TOKENS: Target length; 2048 if not given. Rules and the request are always included.
-        level N: A named level: 128 (one line), 512 (five lines) or 2048.
+        level N: A named level: 128 (one line), 512 (five lines) or 2048 tokens.
         style NAME: markdown, session-file, outcomes or json (all that is known).
         phase NAME: For the end of research, planning or implementation; auto detects which.
         state_file --state FILE: Also set compression_state in a state.json.

@@ -40,20 +40,20 @@ def mcp(
     session: str = "",
     json: bool = False,
 ) -> None:
-    """Serve sessions to agents over the Model Context Protocol, until the client is gone.
+    """Serve sessions to agents over the Model Context Protocol, until the client disconnects.
 
     Without --http the client starts it and talks to it on stdin and stdout; messages go to stderr.
 
     Args:
         http HOST:PORT: Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0
             takes any.
-        token_file FILE: The token that clients must send; else KEDGELINE_MCP_TOKEN, else one is
-            made and kept.
+        token_file FILE: File with the token that clients must send; else KEDGELINE_MCP_TOKEN, else
+            one is generated and kept.
         allow_host NAME: Also answer requests to this name; may be repeated. Needed to listen where
             other machines reach it.
         session SESSION: Session for calls that name none; else the newest of this folder, or of
             one above.
-        json: Say in one JSON object how it serves, then serve; on stderr without --http.
+        json: Print one JSON object that describes the server, then serve; on stderr without --http.
     """
     from json import dumps
 
@@ -139,7 +139,7 @@ def serve(
         at N>=0.05<=1: Compact from this share of the usable window on.
         target N>=0.05<=1: Largest share of it that remains.
         store PLACE: Keep originals in this store; without it nothing is kept.
-        json: Say in one JSON object where it serves, then serve.
+        json: Print one JSON object with the address, then serve.
     """
     from kedgeline.adapters.endpoint import Endpoint
 
@@ -173,7 +173,7 @@ def web(
         session <SESSION>: Session to open first: a kept one, or a file.
         port N>=0<=65535: Port of this machine; 0 takes any.
         browser --open: Open the address in a browser.
-        json: Say in one JSON object where it serves, then serve.
+        json: Print one JSON object with the address, then serve.
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise MissingExtra("kedgeline web", "web")

@@ -356,9 +356,9 @@ def gc(
     complete.
 
     Args:
-        older_than AGE: Last written to longer ago than this: 36h, 90d, 12w, 1y.
+        older_than AGE: Not written to for this long: 36h, 90d, 12w, 1y.
         larger_than SIZE: Larger than this: 500kB, 100MB.
-        match PATTERN: With a name like 'ci-*'; may be repeated.
+        match PATTERN: Name matches this pattern, e.g. 'ci-*'; may be repeated.
         keep_last N>=0: Of those that match, keep this many of the most recent ones.
         apply: Remove them; without it nothing is changed.
     """
@@ -453,10 +453,10 @@ class WhichSessions(NamedTuple):
             such as s3://bucket/folder.
         where KEY=VALUE: Only these: format=claude-code; may be repeated.
         store --from TEXT: Also read the sessions of a store: a folder, or postgresql://…
-        sessions TEXT: Of the store, those of this pattern; may be repeated.
-        limit N>=1: At most so many sources.
+        sessions TEXT: Only sessions of the store that match this pattern; may be repeated.
+        limit N>=1: Most sources to process.
         sample N: A share of the sources, such as 0.01.
-        seed N: Of the sample.
+        seed N: Seed of the sample.
     """
 
     inputs: list[str] | None = None
@@ -473,8 +473,8 @@ class RunsOn(NamedTuple):
 
     Args:
         engine TEXT: local, or ray for Ray Data.
-        workers N>=0: Processes; 0 for one a core.
-        address TEXT: Of a Ray cluster; without it one is started here.
+        workers N>=0: Processes; 0 means one per core.
+        address TEXT: Address of a Ray cluster; without it one is started locally.
     """
 
     engine: str = "local"
@@ -502,9 +502,9 @@ def batch(
     Args:
         out DIR: Folder or address to write into; postgresql://…#NAME writes tables in a schema
             NAME.
-        do TEXT: What to do, by commas: stats, anchors, facts, summary, compact, probe, cost,
+        do TEXT: Tasks, separated by commas: stats, anchors, facts, summary, compact, probe, cost,
             rollout, export.
-        format TEXT: Of what is written.
+        format TEXT: Format of the output.
         window TOKENS: Window that `compact` compacts into.
         tokens TOKENS: Most tokens of a summary.
         to TEXT: Whose messages are written: anthropic, openai-chat, openai-responses or gemini; or
@@ -557,7 +557,7 @@ def _formats(where: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     for one in where:
         key, equals, value = one.partition("=")
         if key != "format" or not equals or not value:
-            raise UserError(f"{one!r} cannot be asked for; write format=NAME")
+            raise UserError(f"{one!r} is not a filter; write format=NAME")
         found.append(value)
     return tuple(found)
 

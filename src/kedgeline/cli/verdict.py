@@ -117,7 +117,7 @@ def probe_command(
     session. A summary that fails the test is a result like any other: the exit code is 0.
 
     Args:
-        tokens TOKENS: Longest hand-off; 2048 if none.
+        tokens TOKENS: Length of the hand-off in tokens; 2048 if not given.
         model NAME: Also have this model answer and judge, e.g. openai:… or 'command:PROGRAM
             ARGUMENTS'; off for none, whatever settings say.
         all_probes --all: Show every probe, not only those that fail.
@@ -164,7 +164,7 @@ def check_style(name: str) -> Style:
 def check_room(tokens: int | None) -> None:
     if tokens == 0:
         raise typer.BadParameter(
-            f"a hand-off of 0 tokens says nothing; give --tokens at least 1, or leave it out for "
+            f"a hand-off of 0 tokens is empty; give --tokens at least 1, or leave it out for "
             f"{WHOLE:,}"
         )
 

@@ -169,7 +169,7 @@ def _consumed(usage: Usage) -> Consumed:
 @contextmanager
 def _folder_of(target: Path) -> Iterator[Folder]:
     if target.name in ("", ".."):
-        raise FileRefused(str(target), "it names a folder; name the claim in it")
+        raise FileRefused(str(target), "this is a folder; name the claim in it")
     with folder_below(target.parent) as folder:
         assert folder is not None  # it is the root itself
         yield folder
@@ -177,7 +177,9 @@ def _folder_of(target: Path) -> Iterator[Folder]:
 
 def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
     if before is None:
-        raise FileRefused(path, "there is no such file; a claim is made by who takes the task")
+        raise FileRefused(
+            path, "there is no such file; the agent that takes the task creates the claim"
+        )
     try:
         text = before.decode("utf-8-sig")
         claim = json.loads(text)
@@ -186,19 +188,19 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
     except (ValueError, RecursionError):
         raise FileRefused(path, "it is not JSON; a claim is a JSON object") from None
     if not isinstance(claim, dict):
-        raise FileRefused(path, "it is not a JSON object; a claim is one")
+        raise FileRefused(path, "it is not a JSON object; a claim is a JSON object")
     for name in NAMES:
         if not isinstance(claim.get(name), str):
-            raise FileRefused(path, f"it has no {name}, and so is no claim of a task")
+            raise FileRefused(path, f"it has no {name}, so it is not the claim of a task")
     for name in ("tokens_consumed", "token_input", "token_output"):
         value, now = claim.get(name) or 0, getattr(consumed, name)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise FileRefused(path, f"its {name} is not a whole number; correct it or take it out")
+            raise FileRefused(path, f"its {name} is not a whole number; correct or remove it")
         if now < value:
             raise FileRefused(
                 path,
-                f"it has {value:,} as {name}, and what was given comes to {now:,}; give all "
-                f"sessions of the task, or take the field out to count anew",
+                f"it has {value:,} as {name}, and the given sessions add up to {now:,}; give all "
+                f"sessions of the task, or remove the field to count again",
             )
         claim[name] = now
     indent = _INDENT.search(text)

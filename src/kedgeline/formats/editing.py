@@ -44,7 +44,7 @@ def plain_messages(given: Sequence[object]) -> list[Record]:
             plain = _plain(message, place)
         except RecursionError:
             raise NotAMessage(
-                place, "what is nested too deeply, or holds itself", WAY_OUT
+                place, "a value that is nested too deeply or contains itself", WAY_OUT
             ) from None
         if not isinstance(plain, dict):
             raise NotAMessage(place, _named(message), WAY_OUT)

@@ -200,7 +200,7 @@ def _check_kept(before: str, after: str, wanted: SettingsFile, why: str) -> None
     except Malformed:
         is_kept = False
     if not is_kept:
-        raise Malformed(1, f"{why}; do it yourself")
+        raise Malformed(1, f"{why}; edit the file yourself")
 
 
 def _others(value: Any, wanted: SettingsFile) -> Any:

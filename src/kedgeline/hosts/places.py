@@ -235,7 +235,7 @@ def _check(found: os.stat_result) -> None:
     if found.st_uid != os.getuid():
         raise PermissionError(EPERM, SOMEBODY_ELSES)
     if found.st_mode & OTHERS_WRITE:
-        raise PermissionError(EPERM, "others may write it")
+        raise PermissionError(EPERM, "others may write to it")
 
 
 def _fresh() -> str:

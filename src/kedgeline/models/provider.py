@@ -123,7 +123,7 @@ def _check_provider(place: ModelPlace) -> None:
 def own_key() -> str:
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise BadSettings(KEY, "the key has characters that no header can hold; set it anew")
+        raise BadSettings(KEY, "the key has characters that are invalid in a header; set it again")
     return key
 
 

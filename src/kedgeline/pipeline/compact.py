@@ -114,7 +114,7 @@ def compacting(
     stays as it is; `view` shows it compacted.
     """
     if writer is not None and style != "anchored":
-        raise UserError(f"the style {style} has no place for a model's words; use anchored")
+        raise UserError(f"the style {style} cannot hold a model's words; use anchored")
     known_as = transcript.session.latest("id") if name == FILE else name
     with compaction_span(known_as, provider=provider) as told:
         ready = prepared(transcript, counter, redactor)

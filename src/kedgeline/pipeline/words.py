@@ -197,7 +197,7 @@ def material_for(job: Job, draft: Draft, window: int) -> tuple[Material, Request
     if room < LEAST_ROOM:
         raise BadSettings(
             "the window of the model",
-            f"{window:,} tokens leave no room for turns beside the reply and our own words; use a "
+            f"{window:,} tokens leave no room for turns after the prompt and the reply; use a "
             "model with a larger window, or none",
         )
     text = handoff(merged(Summary(), facts, through=material.last), room, count)

@@ -453,9 +453,7 @@ class Decision(Value, frozen=True):
         return self.action == "force"
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(
-            "a decision is neither true nor false; ask decision.compacts, or look at .action"
-        )
+        raise TypeError("a decision is not a boolean; use decision.compacts or decision.action")
 
 
 def should_compact(signals: Signals, policy: Policy = POLICY) -> Decision:

@@ -342,7 +342,7 @@ def decompressed(data: bytes, *, largest: int = LARGEST) -> bytes:
     try:
         size = zstandard.frame_content_size(data)
         if not 0 <= size <= largest:
-            raise Damaged("its size is not believable")
+            raise Damaged("its size is implausible")
         return bytes(_tools().decompressor.decompress(data))
     except zstandard.ZstdError as error:
         raise Damaged(str(error)) from error

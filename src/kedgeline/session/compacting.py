@@ -143,8 +143,8 @@ def compacted(
             return made
     raise StoreFailed(
         "session",
-        f"turns were taken back {TRIES} times while they were compacted",
-        next_step="nothing was changed; try again when the session rests",
+        f"turns were rewound {TRIES} times while they were compacted",
+        next_step="nothing was changed; try again when the session is idle",
     )
 
 

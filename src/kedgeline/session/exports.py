@@ -310,7 +310,7 @@ def import_session(
     session = checked("session", header.session if name is None else name)
     with store.writing(session) as writing:
         if writing.head(session).number:
-            raise UserError(f"there is a session {session!r} already; choose another name")
+            raise UserError(f"there already is a session {session!r}; choose another name")
         importing = _Importing(lines, writing, clean, cleaning)
         for line in lines:
             if isinstance(line, TextLine):
@@ -564,7 +564,7 @@ def write_state(
     the session's id tells or its first request, is refused."""
     target = Path(path)
     if target.name in ("", ".."):
-        raise FileRefused(str(path), "it names a folder; name the state.json in it")
+        raise FileRefused(str(path), "this is a folder; name the state.json in it")
     written: dict[str, Any] = {}
 
     def change(before: bytes | None) -> bytes:

@@ -121,7 +121,7 @@ def refuse_others(journal: Journal, name: str, file: _Chosen, keeping: Keeping) 
     known, ids = about.session.latest("id"), _ids(file.facts)
     if known and ids and known not in ids:
         told = file.facts.latest("id")
-        raise OtherSession(name, f"it is the session {known!r}, and the file is of {told!r}")
+        raise OtherSession(name, f"it is the session {known!r}, and the file belongs to {told!r}")
     if file.format != about.format and not _has(journal, file, file.first, keeping):
         why = f"nothing of the file ({file.format}) is in it, and it was read from {about.format}"
         raise OtherSession(name, why)

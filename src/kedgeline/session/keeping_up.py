@@ -288,7 +288,7 @@ def _beginning_alike(session: Session, turns: Iterable[Turn]) -> Iterator[Turn]:
                 told.user_message,
                 told.timestamp,
             ):
-                raise OtherSession(session.name, "the file does not begin as it does")
+                raise OtherSession(session.name, "the file begins differently")
         yield turn
 
 

@@ -656,8 +656,7 @@ def _opened(session: str | Session, store: str | Path | None) -> Iterator[Sessio
         yield session
     elif not session or store is None:
         raise UserError(
-            "a session is named together with the store it is in: session='fix-login', "
-            "store='~/.kedgeline'"
+            "session= and store= are given together: session='fix-login', store='~/.kedgeline'"
         )
     else:
         from kedgeline.session.session import Session

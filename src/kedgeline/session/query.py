@@ -82,7 +82,7 @@ def query_of(
     if who and who not in WHO:
         raise UnknownName("speaker", who, known=WHO)
     if limit < 1:
-        raise UserError(f"a limit of {limit} shows nothing; give 1 or more")
+        raise UserError(f"the limit is {limit}; give 1 or more")
     pieces = _pieces(text)
     plain = [piece for piece in pieces if not piece.quoted]
     query = Question(
@@ -196,7 +196,7 @@ def _check(query: Query) -> None:
     if not query.phrases and not any(filters) and all(bound is None for bound in bounds):
         raise UserError("there is nothing to look for; give words, a file, a command or a time")
     if query.since is not None and query.until is not None and query.since > query.until:
-        raise UserError("the time to begin with is after the time to end with; swap them")
+        raise UserError("--since is after --until; swap them")
 
 
 # What a question is about: words of which any may stand, each in all its forms.

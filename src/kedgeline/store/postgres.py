@@ -172,7 +172,7 @@ class Postgres(Database):
             raise
         if done != "COMMIT":
             step = "nothing was written; try again"
-            raise StoreFailed(self.place, "the server took it back", next_step=step)
+            raise StoreFailed(self.place, "the server rolled the transaction back", next_step=step)
 
     def is_clean(self, connection: psycopg.Connection[Any]) -> bool:
         """A server that ends an idle connection says so: what it sends can be read."""

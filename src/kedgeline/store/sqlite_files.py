@@ -33,10 +33,11 @@ def guarded_folder(place: str) -> Path:
         raise _unusable(place, error) from error
     if stat.S_ISLNK(found.st_mode):
         raise FileRefused(
-            place, "it is a symbolic link, and links are not followed; put what it names there"
+            place,
+            "it is a symbolic link, and links are not followed; use what it points to",
         )
     if not stat.S_ISDIR(found.st_mode):
-        raise FileRefused(place, "it is not a folder; name the folder that shall hold the store")
+        raise FileRefused(place, "it is not a folder; name a folder for the store")
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         raise FileRefused(place, "the folder belongs to somebody else; name one of your own")
     if found.st_mode & OTHERS_WRITE:
@@ -85,7 +86,7 @@ def _check_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise FileRefused(name, "it is not a plain file; move it away")
     if found.st_nlink > 1:
-        raise FileRefused(name, "it has another name elsewhere; copy it to a file of its own")
+        raise FileRefused(name, "it has another hard link; replace it by a copy")
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         raise FileRefused(name, "it belongs to somebody else; make it yours")
     if os.name == "posix" and stat.S_IMODE(found.st_mode) != PRIVATE_FILE:

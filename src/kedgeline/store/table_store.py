@@ -255,7 +255,7 @@ class TableStore(Tables):
         me = (os.getpid(), threading.get_ident())
         if me in self._holders:  # it would wait for itself
             step = "end that block first; nothing was written"
-            raise StoreFailed(self.place, "this thread locks a session already", next_step=step)
+            raise StoreFailed(self.place, "this thread already locks a session", next_step=step)
         self._holders.add(me)
         try:
             with self.database.transaction(self.owner, session) as connection:

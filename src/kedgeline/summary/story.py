@@ -90,9 +90,9 @@ def weights() -> Weights:
     try:
         own = msgspec.json.decode(data, type=Weights)
     except msgspec.DecodeError as error:
-        raise BadSettings(place, f"it holds no weights: {error}") from error
+        raise BadSettings(place, f"it is not a file of weights: {error}") from error
     if missing := ours.all.keys() - own.all.keys():
-        raise BadSettings(place, f"it has no weight of {', '.join(sorted(missing))}")
+        raise BadSettings(place, f"it has no weight for {', '.join(sorted(missing))}")
     return own
 
 

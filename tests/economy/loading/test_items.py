@@ -136,7 +136,7 @@ def test_what_is_missing_unreadable_or_empty_is_said(tmp_path: Path) -> None:
     os.link(bank / "elsewhere.md", tmp_path / "twice")
     loaded = load_context(LARGE, bank=bank, files=["gone.py"], root=tmp_path)
     why = left_out(loaded)
-    assert why.pop("elsewhere.md").startswith("it has another name elsewhere")
+    assert why.pop("elsewhere.md").startswith("it has another hard link")
     assert why == {
         "systemPatterns.md": "no such file",
         "gone.py": "no such file",

@@ -206,12 +206,12 @@ def test_an_edit_that_loses_an_entry_is_seen_before_it_is_written(
     text = '{"a": 1, // mine\n "b": {}}'
     made = put_in(text, WANTED).text
     monkeypatch.setattr(entries, "put", lambda text, path, value: json.dumps({path[0]: value}))
-    with pytest.raises(Malformed, match="without loss; do it yourself"):
+    with pytest.raises(Malformed, match="without loss; edit the file yourself"):
         put_in(text, WANTED)
     real = entries.removed
     loses = lambda text, path: real(text.replace('"a": 1,', ""), path)  # noqa: E731
     monkeypatch.setattr(entries, "removed", loses)
-    with pytest.raises(Malformed, match="cannot be taken out alone; do it yourself"):
+    with pytest.raises(Malformed, match="cannot be taken out alone; edit the file yourself"):
         take_out(made, WANTED)
 
 

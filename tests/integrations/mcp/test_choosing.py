@@ -87,7 +87,7 @@ def test_one_of_another_project_is_read_but_never_taken_for_the_one_under_way() 
             server.refused("compact"),
         ]
         assert Session("elsewhere", server.kept.store).pins() == []
-    sentence = "no session of this folder is kept, so that none is under way; name one, 'elsewhere'"
+    sentence = "no session of this folder is kept; name one, 'elsewhere'"
     assert [one.startswith(sentence) for one in told] == [True] * 2
 
 
@@ -111,7 +111,7 @@ def test_of_several_that_were_written_to_lately_none_is_changed(apart: int, one:
         assert told == server.refused("compact")
         assert server.given("pin", what="t0", session="first")["session"] == "first"
     assert told == (
-        "2 sessions of this folder were written to within an hour; name the one that is meant: "
+        "2 sessions of this folder were written to within an hour; name one of them: "
         "'second', 'first'"
     )
 

@@ -64,5 +64,5 @@ def test_a_token_that_others_can_read_is_refused(tmp_path: Path, state: Path) ->
 def test_what_is_no_token_is_told_without_saying_it(tmp_path: Path, text: str) -> None:
     with pytest.raises(UserError) as caught:
         token_from(private(tmp_path / "token", text))
-    assert "is none: it has 16 characters or more" in str(caught.value)
+    assert "is invalid: it needs 16 characters or more" in str(caught.value)
     assert not text or text not in str(caught.value)

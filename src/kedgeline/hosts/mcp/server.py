@@ -394,7 +394,7 @@ def _checked(text: str, place: str) -> Token:
     token = text.strip()
     if len(token) < LEAST or not token.isascii() or not token.isprintable() or " " in token:
         raise UserError(
-            f"the token in {place!r} is none: it has {LEAST} characters or more, and no blanks; "
-            f"`openssl rand -hex 32` makes one"
+            f"the token in {place!r} is invalid: it needs {LEAST} characters or more, without "
+            f"blanks; `openssl rand -hex 32` makes one"
         )
     return Token(token, place)

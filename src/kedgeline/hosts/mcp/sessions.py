@@ -113,15 +113,12 @@ class Kept:
         found = self.chosen(name)
         named = found.session.name
         if found.how == "newest":
-            raise UserError(
-                f"no session of this folder is kept, so that none is under way; name one, "
-                f"{named!r} for example"
-            )
+            raise UserError(f"no session of this folder is kept; name one, {named!r} for example")
         if found.others:
             several = ", ".join(map(repr, (named, *found.others[: NAMED - 1])))
             raise UserError(
                 f"{len(found.others) + 1} sessions of this folder were written to within an hour; "
-                f"name the one that is meant: {several}"
+                f"name one of them: {several}"
             )
         return found
 

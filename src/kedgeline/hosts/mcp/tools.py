@@ -437,8 +437,8 @@ def pinnable(journal: Journal, session: str, what: str) -> str:
         )
     if not any(says(message, wanted) for message in _messages(journal)):
         raise UserError(
-            "these are no whole sentences of a message of the user's in this session; give them "
-            f"as they stand there, or the mark of the turn; {themself}"
+            "these are not whole sentences of a user message of this session; give them exactly "
+            f"as written, or the mark of the turn; {themself}"
         )
     return words
 
