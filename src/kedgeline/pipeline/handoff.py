@@ -145,7 +145,8 @@ def _own(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    return letters(_STATES.sub("", one_line(text)))
+    text = one_line(text) if "\x1b" in text else text  # a colour has letters
+    return letters(_STATES.sub("", text))
 
 
 def _uncounted(every: Sequence[Item], items: Sequence[Item], left_out: int) -> Iterator[str]:
