@@ -7,12 +7,15 @@ from typing import Any
 
 from kedgeline.model import ToolCall, ToolResult, Turn
 
+Step = tuple[ToolCall, ToolResult]
+"""A call with its result."""
+
 _ids = count()
 
 
 def called(
     tool: str, output: str = "", *, success: bool = True, exit_code: int | None = None, **given: Any
-) -> tuple[ToolCall, ToolResult]:
+) -> Step:
     """A call with its result."""
     call_id = f"call-{next(_ids)}"
     return (
@@ -23,12 +26,12 @@ def called(
 
 def bash(
     command: str, output: str = "", *, exit_code: int = 0, success: bool | None = None
-) -> tuple[ToolCall, ToolResult]:
+) -> Step:
     fine = exit_code == 0 if success is None else success
     return called("Bash", output, success=fine, exit_code=exit_code, command=command)
 
 
-def edit(path: str, *, success: bool = True) -> tuple[ToolCall, ToolResult]:
+def edit(path: str, *, success: bool = True) -> Step:
     return called(
         "Edit", "updated", success=success, file_path=path, old_string="a", new_string="b"
     )
@@ -36,7 +39,7 @@ def edit(path: str, *, success: bool = True) -> tuple[ToolCall, ToolResult]:
 
 def turn(
     index: int,
-    *steps: tuple[ToolCall, ToolResult],
+    *steps: Step,
     user: str = "",
     says: str = "",
     exchange: int = 0,

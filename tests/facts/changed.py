@@ -8,11 +8,10 @@ from msgspec.structs import replace
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.files import FileExtractor
-from kedgeline.model import FileChanged, ToolCall, ToolResult
-from kedgeline.shell import outcomes_of
-from tests.turns import called, turn
+from kedgeline.model import FileChanged
+from tests.facts.speaking import told_by
+from tests.turns import Step, called, turn
 
-Step = tuple[ToolCall, ToolResult]
 ROOT = "/srv/shop"
 THREE = "total = price * amount\ndiscount = total * rate\nreturn total - discount\n"
 """Lines that an edit puts in and that are found again."""
@@ -20,12 +19,12 @@ THREE = "total = price * amount\ndiscount = total * rate\nreturn total - discoun
 
 def seen(*turns: Any, setting: Setting | None = None) -> list[FileChanged]:
     """Facts of turns, each a turn or the steps of one."""
-    extractor = FileExtractor(setting or Setting(root=ROOT))
-    found: list[FileChanged] = []
-    for index, given_turn in enumerate(turns):
-        one = turn(index, *given_turn) if isinstance(given_turn, (list, tuple)) else given_turn
-        found += extractor.see(one, outcomes_of(one))
-    return found
+    made = [
+        turn(index, *one) if isinstance(one, (list, tuple)) else one
+        for index, one in enumerate(turns)
+    ]
+    found = told_by(FileExtractor(setting or Setting(root=ROOT)), *made)
+    return [fact for fact in found if isinstance(fact, FileChanged)]
 
 
 def pairs(*turns: Any) -> list[tuple[str, str]]:

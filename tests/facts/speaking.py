@@ -10,7 +10,7 @@ from kedgeline.shell import outcomes_of
 from tests.turns import turn
 
 
-def facts_of(extractor: Extractor, *turns: Turn) -> list[Any]:
+def told_by(extractor: Extractor, *turns: Turn) -> list[Any]:
     """The facts an extractor gives, in order."""
     found: list[AnyFact] = []
     for one in turns:

@@ -10,7 +10,8 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import REPORT, AgentExtractor, _report_of
 from kedgeline.model import AgentReported, Note, ToolResult, Turn
-from tests.facts.todo_calls import Step, refused, seen
+from tests.facts.speaking import told_by
+from tests.facts.todo_calls import Step, refused
 from tests.turns import called, turn
 
 LAUNCHED = "Async agent launched successfully.\nagentId: a12b34 (internal)\nIt is working."
@@ -22,7 +23,7 @@ def task(output: str, *, success: bool = True, **given: Any) -> Step:
 
 
 def reported(*turns: Turn) -> list[AgentReported]:
-    return seen(AgentExtractor(Setting()), *turns)
+    return told_by(AgentExtractor(Setting()), *turns)
 
 
 def notified(text: str, number: str = "a12b34", status: str = "completed") -> Note:

@@ -16,13 +16,10 @@ from kedgeline.model import (
     DeadEnd,
     FileChanged,
     Note,
-    ToolCall,
-    ToolResult,
     Turn,
 )
-from tests.turns import called, turn
+from tests.turns import Step, called, turn
 
-Step = tuple[ToolCall, ToolResult]
 STARTED = Note(kind="environment", text="$ aider crane.py\nAdded crane.py to the chat")
 HISTORY = """
 # aider chat started at 2030-01-02 03:04:05

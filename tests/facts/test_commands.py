@@ -12,18 +12,16 @@ from msgspec.structs import replace
 import kedgeline
 from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.extractor import Setting
-from kedgeline.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.shell import outcomes_of
+from kedgeline.model import CommandRun, Note, Transcript, Turn
 from kedgeline.shell.calls import shell_line
-from tests.turns import bash, called, edit, turn
+from tests.facts.speaking import told_by
+from tests.turns import Step, bash, called, edit, turn
 
 ROOT = "/srv/shop"
-Step = tuple[ToolCall, ToolResult]
 
 
 def commands(*turns: Turn, root: str = ROOT, **setting: Any) -> list[CommandRun]:
-    extractor = CommandExtractor(Setting(root=root, **setting))
-    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    return told_by(CommandExtractor(Setting(root=root, **setting)), *turns)
 
 
 def only(step: Step) -> CommandRun:

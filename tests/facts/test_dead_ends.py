@@ -7,16 +7,14 @@ from typing import Any
 from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
-from kedgeline.shell import outcomes_of
-from tests.turns import called, turn
+from tests.facts.speaking import told_by
+from tests.turns import Step, called, turn
 
 ROOT = "/srv/app"
-Step = tuple[ToolCall, ToolResult]
 
 
 def found(*turns: Turn) -> list[DeadEnd]:
-    extractor = DeadEndExtractor(Setting(root=ROOT))
-    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    return told_by(DeadEndExtractor(Setting(root=ROOT)), *turns)
 
 
 def dropped(*steps: Step) -> list[str]:

@@ -12,7 +12,7 @@ from kedgeline.facts.extractor import Setting
 from kedgeline.facts.questions import QuestionExtractor, question_at_end
 from kedgeline.model import Asked, Summary, ToolCall, ToolResult, Turn
 from kedgeline.summary.listing import decisions
-from tests.facts.speaking import facts_of, noted, queued, refused
+from tests.facts.speaking import noted, queued, refused, told_by
 from tests.turns import bash, called, edit, turn
 
 STORE: dict[str, Any] = {
@@ -28,11 +28,11 @@ SAID = 'User has answered your questions: "How should the index be stored?"="{}"
 
 
 def decided(*turns: Turn) -> list[Any]:
-    return facts_of(DecisionExtractor(Setting(root="/srv/app")), *turns)
+    return told_by(DecisionExtractor(Setting(root="/srv/app")), *turns)
 
 
 def asked(*turns: Turn) -> list[Asked]:
-    return facts_of(QuestionExtractor(Setting()), *turns)
+    return told_by(QuestionExtractor(Setting()), *turns)
 
 
 def answering(output: str, *questions: Any) -> Turn:

@@ -8,12 +8,11 @@ import pytest
 
 from kedgeline.facts.errors import MOST_SEEN, ErrorExtractor
 from kedgeline.facts.extractor import Setting
-from kedgeline.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.shell import outcomes_of
-from tests.turns import bash, called, edit, turn
+from kedgeline.model import ErrorResolved, ErrorSeen, ToolResult, Transcript, Turn
+from tests.facts.speaking import told_by
+from tests.turns import Step, bash, called, edit, turn
 
 ROOT = "/srv/app"
-Step = tuple[ToolCall, ToolResult]
 
 BUILD = "go build ./..."
 BROKEN = "# app\npkg/a.go:57:9: not enough arguments in call to run\n"
@@ -21,8 +20,7 @@ RED = "--- FAIL: TestA (0.1s)\n    a_test.go:4: got 1, want 2\nFAIL\nFAIL\tapp/p
 
 
 def found(*turns: Turn, setting: Setting | None = None) -> list[ErrorSeen | ErrorResolved]:
-    extractor = ErrorExtractor(setting or Setting(root=ROOT))
-    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    return told_by(ErrorExtractor(setting or Setting(root=ROOT)), *turns)
 
 
 def facts(*steps: Step | list[Step]) -> list[ErrorSeen | ErrorResolved]:

@@ -7,7 +7,8 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import AgentExtractor, handed_back
 from kedgeline.model import AgentReported, Note, Transcript, Turn
-from tests.facts.todo_calls import refused, seen
+from tests.facts.speaking import told_by
+from tests.facts.todo_calls import refused
 from tests.integrations.hooks.delegating import FRAME
 from tests.integrations.hooks.delegating import handed_back as framed
 from tests.turns import called, turn
@@ -16,7 +17,7 @@ REPORT = "**Ropes**\n- Ten are wet.\n- Two are dry.\n\nThe net is torn."
 
 
 def reported(*turns: Turn, agents: dict[str, Transcript] | None = None) -> list[AgentReported]:
-    return seen(AgentExtractor(Setting(agents=agents or {})), *turns)
+    return told_by(AgentExtractor(Setting(agents=agents or {})), *turns)
 
 
 def delegated(output: str, tool: str = "Agent", *, success: bool = True) -> Turn:

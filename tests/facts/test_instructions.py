@@ -9,13 +9,13 @@ import pytest
 import kedgeline
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.rules import MOST_RULES, InstructionExtractor
-from tests.facts.speaking import facts_of, noted, queued, refused
+from tests.facts.speaking import noted, queued, refused, told_by
 from tests.turns import bash, turn
 
 
 def rules_after_work(words: str) -> list[str]:
     """The rules in words that follow an answer of the agent's."""
-    given = facts_of(
+    given = told_by(
         InstructionExtractor(Setting()), turn(0, user="start", says="Done."), turn(1, user=words)
     )
     assert all(fact.turn == 1 and fact.by == "user" and fact.source == "user" for fact in given)
@@ -243,7 +243,7 @@ def test_in_a_very_long_message_the_user_speaks_at_the_ends() -> None:
 def test_queued_words_reasons_and_words_behind_a_command_are_the_users() -> None:
     extractor = InstructionExtractor(Setting())
     command = "<command-name>/review</command-name><command-args>never mind style, only report bugs"
-    given = facts_of(
+    given = told_by(
         extractor,
         turn(0, user="start", says="Done."),
         queued(1, "please don't amend"),
@@ -259,12 +259,12 @@ def test_queued_words_reasons_and_words_behind_a_command_are_the_users() -> None
 
 @pytest.mark.parametrize("kind", ["injected", "hook", "demonstration", "plan", "summary", "shell"])
 def test_notes_make_no_rule(kind: str) -> None:
-    assert facts_of(InstructionExtractor(Setting()), noted(0, kind, "ALWAYS do this.")) == []
+    assert told_by(InstructionExtractor(Setting()), noted(0, kind, "ALWAYS do this.")) == []
 
 
 def test_tools_the_model_and_whoever_starts_a_sub_agent_make_no_rule() -> None:
     rule = "Never do that again."
-    given = facts_of(
+    given = told_by(
         InstructionExtractor(Setting()),
         turn(0, bash("cat rules", rule), says=rule, thinking=rule),
         turn(1, user=rule, agent="explorer"),
@@ -292,7 +292,7 @@ never --in-code
 def test_a_rules_file_gives_its_lines_with_a_cue_once() -> None:
     extractor = InstructionExtractor(Setting())
     first, again = noted(0, "instructions", FILE), noted(1, "instructions", FILE)
-    given = facts_of(extractor, first, again)
+    given = told_by(extractor, first, again)
     assert [(fact.turn, fact.source, fact.by) for fact in given] == [(0, "CLAUDE.md", "user")] * 2
     assert [fact.text for fact in given] == [
         "**Always** run `make check` before a commit",
@@ -306,7 +306,7 @@ def test_every_rule_of_real_sessions_stands_in_the_users_words(corpus: Path) -> 
         extractor = InstructionExtractor(Setting())
         for one in kedgeline.read(path, counter=None).turns:
             words = (*one.user_words(), *(note.text for note in one.notes))
-            for fact in facts_of(extractor, one):
+            for fact in told_by(extractor, one):
                 assert any(fact.text in text for text in words)
                 found += 1
     assert found
@@ -327,7 +327,7 @@ def test_what_is_typed_behind_a_command_of_the_client_is_no_rule(
     words = "Always keep the SQL."
     tags = f"<command-name>/{command}</command-name><command-args>{words}</command-args>"
     for given in (noted(0, "command", tags), turn(0, user=f"/{command} {words}")):
-        found = facts_of(InstructionExtractor(Setting()), given)
+        found = told_by(InstructionExtractor(Setting()), given)
         assert [fact.text for fact in found] == rules
 
 
@@ -362,6 +362,6 @@ def test_what_forbids_or_lasts_is_a_rule_beside_a_request_too() -> None:
 
 def test_in_a_rules_file_all_that_must_be_so_is_a_rule() -> None:
     file = "# Rules\n\n- Ensure that settings are validated\n"
-    (rule,) = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", file))
+    (rule,) = told_by(InstructionExtractor(Setting()), noted(0, "instructions", file))
     assert rule.text == "Ensure that settings are validated"
     assert rules_after_work("Ensure that settings are validated") == []

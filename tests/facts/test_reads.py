@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files import ReadExtractor
-from kedgeline.model import FileRead, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.shell import outcomes_of
-from tests.turns import bash, called, turn
-
-Step = tuple[ToolCall, ToolResult]
+from kedgeline.facts.files import FileExtractor
+from kedgeline.model import FileRead, ToolCall, Transcript, Turn
+from tests.facts.speaking import told_by
+from tests.turns import Step, bash, called, turn
 
 
 def seen(*turns: Turn, setting: Setting | None = None) -> list[FileRead]:
-    extractor = ReadExtractor(setting or Setting(root="/srv/shop"))
-    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    found = told_by(FileExtractor(setting or Setting(root="/srv/shop")), *turns)
+    return [fact for fact in found if isinstance(fact, FileRead)]
 
 
 def first(step: Step) -> tuple[str, str]:

@@ -10,18 +10,15 @@ import pytest
 from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
-from kedgeline.shell import outcomes_of
-from tests.facts.speaking import noted
-from tests.turns import bash, turn
+from tests.facts.speaking import noted, told_by
+from tests.turns import Step, bash, turn
 
 ROOT = "/srv/app"
 _ids = count()
-Step = tuple[ToolCall, ToolResult]
 
 
 def found(*turns: Turn) -> list[DeadEnd]:
-    extractor = DeadEndExtractor(Setting(root=ROOT))
-    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    return told_by(DeadEndExtractor(Setting(root=ROOT)), *turns)
 
 
 def no(tool: str = "Bash", **given: Any) -> Step:

@@ -9,17 +9,15 @@ from msgspec.structs import replace
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.repository import RepositoryExtractor
-from kedgeline.model import Committed, SessionNoted, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.shell import outcomes_of
-from tests.turns import bash, called, turn
+from kedgeline.model import Committed, SessionNoted, Transcript, Turn
+from tests.facts.speaking import told_by
+from tests.turns import Step, bash, called, turn
 
 ROOT = "/srv/shop"
-Step = tuple[ToolCall, ToolResult]
 
 
 def facts(*turns: Turn, root: str = ROOT, **setting: Any) -> list[Committed | SessionNoted]:
-    extractor = RepositoryExtractor(Setting(root=root, **setting))
-    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    return told_by(RepositoryExtractor(Setting(root=root, **setting)), *turns)
 
 
 def said(*steps: Step, root: str = ROOT) -> list[tuple[str, str, str]]:

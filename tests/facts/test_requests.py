@@ -7,7 +7,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.requests import RequestExtractor
 from kedgeline.model import Note
-from tests.facts.speaking import facts_of, noted, queued, refused
+from tests.facts.speaking import noted, queued, refused, told_by
 from tests.turns import bash, edit, turn
 
 FIRST = turn(
@@ -22,18 +22,18 @@ FIRST = turn(
 def scope_after(words: str, *, says: str = "") -> str:
     """The scope of words that follow some work."""
     before = turn(1, bash("pytest"), says=says) if says else turn(1, bash("pytest"))
-    return str(facts_of(RequestExtractor(Setting()), FIRST, before, turn(2, user=words))[-1].scope)
+    return str(told_by(RequestExtractor(Setting()), FIRST, before, turn(2, user=words))[-1].scope)
 
 
 def test_a_request_is_given_whole() -> None:
     words = "  look at this:\n```\n" + "line\n" * 5_000 + "```\n\nthanks "
-    (fact,) = facts_of(RequestExtractor(Setting()), turn(3, user=words))
+    (fact,) = told_by(RequestExtractor(Setting()), turn(3, user=words))
     assert (fact.turn, fact.by, fact.text, fact.queued) == (3, "user", words, False)
 
 
 def test_the_first_request_opens_a_scope_and_a_greeting_does_not() -> None:
     extractor = RequestExtractor(Setting())
-    given = facts_of(
+    given = told_by(
         extractor, turn(0, user="hi", says="Hello!"), turn(1, user="what is this repository?")
     )
     assert [fact.scope for fact in given] == ["step", "new"]
@@ -109,7 +109,7 @@ def test_more_of_the_same_does_not(words: str) -> None:
 
 
 def test_before_any_work_nothing_is_turned_away_from() -> None:
-    given = facts_of(
+    given = told_by(
         RequestExtractor(Setting()),
         turn(0, user="fix the tokens of the parser"),
         turn(1, user="now let's work on the importer"),
@@ -120,7 +120,7 @@ def test_before_any_work_nothing_is_turned_away_from() -> None:
 def test_a_plan_is_the_agents_word_and_opens_a_scope() -> None:
     plan = "Implement the following plan:\n\n# Plan: cache the index\n"
     extractor = RequestExtractor(Setting())
-    given = facts_of(extractor, FIRST, noted(1, "plan", plan), turn(2, user=plan))
+    given = told_by(extractor, FIRST, noted(1, "plan", plan), turn(2, user=plan))
     assert [(fact.by, fact.scope, fact.text) for fact in given[1:]] == [("agent", "new", plan)] * 2
 
 
@@ -129,7 +129,7 @@ def test_a_command_is_given_as_it_was_typed() -> None:
         "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
         "<command-args>158 and be strict</command-args>"
     )
-    given = facts_of(
+    given = told_by(
         RequestExtractor(Setting()),
         noted(0, "command", tags),
         noted(1, "command", "/plan-sprint 4"),
@@ -154,12 +154,12 @@ def test_a_command_given_again_before_any_work_is_the_same_unless_it_said_nothin
     first: str, second: str, scope: str
 ) -> None:
     turns = noted(0, "command", first), noted(1, "command", second)
-    given = facts_of(RequestExtractor(Setting()), *turns)
+    given = told_by(RequestExtractor(Setting()), *turns)
     assert [fact.scope for fact in given] == ["new", scope]
 
 
 def test_words_between_belong_to_the_scope_of_a_bare_command() -> None:
-    given = facts_of(
+    given = told_by(
         RequestExtractor(Setting()),
         noted(0, "command", "/execute"),
         turn(1, user="the parser first, and all of its tests"),
@@ -181,21 +181,21 @@ def test_a_bare_command_typed_again_before_anybody_answered_was_given_up(
     notes: tuple[str, ...], scopes: list[str]
 ) -> None:
     one = turn(0, notes=tuple(Note(kind="command", text=text) for text in notes))
-    given = facts_of(RequestExtractor(Setting()), one)
+    given = told_by(RequestExtractor(Setting()), one)
     assert [(fact.text, fact.scope) for fact in given] == list(zip(notes, scopes, strict=True))
 
 
 def test_a_cleared_conversation_and_another_session_begin_anew() -> None:
     words = "fix the tokens of the parser"
     cleared = noted(1, "command", "/clear", user=words)
-    assert facts_of(RequestExtractor(Setting()), FIRST, cleared)[-1].scope == "new"
+    assert told_by(RequestExtractor(Setting()), FIRST, cleared)[-1].scope == "new"
     other = turn(1, user=words, session=1)
-    assert facts_of(RequestExtractor(Setting()), FIRST, other)[-1].scope == "new"
-    assert facts_of(RequestExtractor(Setting()), FIRST, turn(1, user=words))[-1].scope == "same"
+    assert told_by(RequestExtractor(Setting()), FIRST, other)[-1].scope == "new"
+    assert told_by(RequestExtractor(Setting()), FIRST, turn(1, user=words))[-1].scope == "same"
 
 
 def test_queued_words_are_marked_and_stay_in_the_scope() -> None:
-    given = facts_of(
+    given = told_by(
         RequestExtractor(Setting()),
         FIRST,
         queued(1, "now let's work on the importer", before="go on with the parser"),
@@ -207,7 +207,7 @@ def test_queued_words_are_marked_and_stay_in_the_scope() -> None:
 
 
 def test_reasons_notes_and_words_to_a_sub_agent_are_no_requests() -> None:
-    given = facts_of(
+    given = told_by(
         RequestExtractor(Setting()),
         turn(0, refused(reason="not like that")),
         turn(1, user="explore the parser", agent="explorer"),

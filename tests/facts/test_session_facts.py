@@ -7,12 +7,13 @@ from typing import Any
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import SessionExtractor, session_facts
 from kedgeline.model import Change, Note, SessionFacts, SessionNoted, Turn
-from tests.facts.todo_calls import approved, refused, seen
+from tests.facts.speaking import told_by
+from tests.facts.todo_calls import approved, refused
 from tests.turns import called, turn
 
 
 def noted(*turns: Turn, root: str = "/r") -> list[tuple[int, str, str]]:
-    facts: list[SessionNoted] = seen(SessionExtractor(Setting(root=root)), *turns)
+    facts: list[SessionNoted] = told_by(SessionExtractor(Setting(root=root)), *turns)
     return [(fact.turn, fact.name, fact.value) for fact in facts]
 
 

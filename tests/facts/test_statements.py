@@ -9,6 +9,7 @@ from kedgeline.facts import facts_of
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.statements import AnswerExtractor, pieces_of
 from kedgeline.model import Called, Note, Stated, ToolCall, ToolResult, Transcript, Turn
+from tests.facts.speaking import told_by
 from tests.turns import bash, called, turn
 
 ANSWER = """I found it. The lock in `a.go`, e.g. at line 5, is stale since v1.2.3.
@@ -175,13 +176,12 @@ def test_a_call_without_a_result_waits() -> None:
 
 def test_an_answer_that_announces_a_call_closes_nothing() -> None:
     cut_off = turn(0, says="The imports are missing. Need to add `os` and `sys`.")
-    assert [*AnswerExtractor(Setting()).see(cut_off, ())] == []
+    assert told_by(AnswerExtractor(Setting()), cut_off) == []
 
 
 def test_an_answer_that_calls_nothing_closes_and_one_that_asks_does_not() -> None:
-    extractor = AnswerExtractor(Setting())
     turns = (turn(0, bash("make"), says="I run it."), turn(1, says="It works. Which one now?"))
-    found = [fact for one in turns for fact in extractor.see(one, ())]
+    found = told_by(AnswerExtractor(Setting()), *turns)
     assert [(fact.turn, fact.text, fact.asks) for fact in found] == [
         (1, "It works. Which one now?", True)
     ]

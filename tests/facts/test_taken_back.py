@@ -10,7 +10,7 @@ from kedgeline.model import InstructionGiven, Summary
 from kedgeline.probes.making import rules
 from kedgeline.summary.listing import instructions
 from kedgeline.summary.state import ALWAYS, THEN
-from tests.facts.speaking import facts_of
+from tests.facts.speaking import told_by
 from tests.turns import turn
 
 
@@ -18,7 +18,7 @@ def given(*said: str) -> list[InstructionGiven]:
     """The rules of messages one after the other, each answered."""
     turns = [turn(0, user="start", says="Done.")]
     turns += [turn(number, user=words, says="Done.") for number, words in enumerate(said, start=1)]
-    return facts_of(InstructionExtractor(Setting()), *turns)
+    return told_by(InstructionExtractor(Setting()), *turns)
 
 
 REPLACED = (

@@ -7,13 +7,12 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.repository import RepositoryExtractor
 from kedgeline.model import Committed, Turn
-from kedgeline.shell import outcomes_of
+from tests.facts.speaking import told_by
 from tests.turns import turn
 
 
 def named(*turns: Turn) -> list[Committed]:
-    extractor = RepositoryExtractor(Setting(root="/srv/shop"))
-    found = [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+    found = told_by(RepositoryExtractor(Setting(root="/srv/shop")), *turns)
     return [fact for fact in found if isinstance(fact, Committed)]
 
 

@@ -9,11 +9,11 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.todos import TodoExtractor
 from kedgeline.model import Note, TodoSet, Turn
+from tests.facts.speaking import told_by
 from tests.facts.todo_calls import (
     approved,
     created,
     refused,
-    seen,
     updated,
     whole,
 )
@@ -29,7 +29,7 @@ PLAN = """# Plan: Retry in the client
 
 
 def todos(*turns: Turn, root: str = "") -> list[TodoSet]:
-    return seen(TodoExtractor(Setting(root=root)), *turns)
+    return told_by(TodoExtractor(Setting(root=root)), *turns)
 
 
 def told(*turns: Turn) -> list[tuple[int, str, str]]:

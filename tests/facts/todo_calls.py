@@ -1,20 +1,11 @@
-"""Calls that keep lists of todos, and showing turns to an extractor."""
+"""Calls that keep lists of todos."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kedgeline.facts.extractor import Extractor
-from kedgeline.model import ToolCall, ToolResult, Turn
-from kedgeline.shell import outcomes_of
-from tests.turns import called
-
-Step = tuple[ToolCall, ToolResult]
-
-
-def seen(extractor: Extractor, *turns: Turn) -> list[Any]:
-    """The facts of turns, in their order."""
-    return [fact for turn in turns for fact in extractor.see(turn, outcomes_of(turn))]
+from kedgeline.model import ToolResult
+from tests.turns import Step, called
 
 
 def whole(*items: tuple[str, str], tool: str = "TodoWrite", key: str = "todos") -> Step:

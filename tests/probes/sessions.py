@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from kedgeline.model import ToolCall, ToolResult, Transcript
+from kedgeline.model import Transcript
 from tests.test_compaction import session
-from tests.turns import bash, called, edit, turn
-
-Step = tuple[ToolCall, ToolResult]
+from tests.turns import Step, bash, called, edit, turn
 
 THINGS = (
     "berth",

@@ -11,7 +11,7 @@ from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.facts.errors import ErrorExtractor
 from kedgeline.facts.extractor import Extractor, Setting
-from kedgeline.facts.files import FileExtractor, ReadExtractor
+from kedgeline.facts.files import FileExtractor
 from kedgeline.facts.paths import root_of
 from kedgeline.facts.questions import QuestionExtractor
 from kedgeline.facts.repository import RepositoryExtractor
@@ -31,7 +31,6 @@ EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     AnswerExtractor,
     InstructionExtractor,
     FileExtractor,
-    ReadExtractor,
     CommandExtractor,
     ActionExtractor,
     RepositoryExtractor,

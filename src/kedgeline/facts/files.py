@@ -160,37 +160,6 @@ HEAD = 500
 """Characters of an output in which it would."""
 
 
-class ReadExtractor:
-    """Gives every file that was read, with the lines where it was not read whole."""
-
-    def __init__(self, setting: Setting, *, inside: bool = False) -> None:
-        self._setting = setting
-        self._inside = inside
-        """In a sub-agent's turns, whose own sub-agents are among them."""
-        self._paths = Paths(setting.root)
-        self._folder = WorkingFolder(stays=not inside)
-
-    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[FileRead]:
-        texts = texts_before(turn)
-        for place, outcome in enumerate(outcomes):
-            if not self._inside and outcome.call.id in self._setting.agents:
-                inner = ReadExtractor(self._setting, inside=True)
-                for own, results in agent_turns(self._setting, outcome):
-                    for fact in inner.see(own, results):
-                        yield replace(fact, turn=turn.index, why=BY_AGENT)
-            folder = self._folder.of(outcome.call) if shell_line(outcome.call) else ""
-            self._folder.follow(outcome)
-            for touch in outcome.touched:
-                path = self._paths.name(touch.path, folder)
-                if touch.action == "read" and path and not is_glob(path) and not _lists(outcome):
-                    yield FileRead(
-                        turn=turn.index,
-                        path=path,
-                        lines=lines_read(outcome, touch.path),
-                        why=why(texts[place]) if place < len(texts) else "",
-                    )
-
-
 def _lists(outcome: Outcome) -> bool:
     output = outcome.result.output[:HEAD] if outcome.result else ""
     return output.startswith(_LISTING[0]) and _LISTING[1] in output
@@ -202,7 +171,8 @@ BY_WHOM = "by the user, or by a command that rewrites files"
 
 
 class FileExtractor:
-    """Gives every change of a file, in order; what of it is left in the end is not its matter."""
+    """Gives every change of a file, in order, and every file that was read, with the lines where it
+    was not read whole; what of a change is left in the end is not its matter."""
 
     def __init__(self, setting: Setting, *, inside: bool = False) -> None:
         self._setting = setting
@@ -217,15 +187,23 @@ class FileExtractor:
         self._committed = -1
         """The turn of the last commit."""
 
-    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[FileChanged]:
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[FileChanged | FileRead]:
         yield from self._noted(turn)
         yield from self._undone(turn, outcomes)
-        changed = self._of_turn(turn, outcomes)
-        others = {fact.path for _, fact in changed}
         texts = texts_before(turn)
-        for place, fact in changed:
-            words = texts[place] if 0 <= place < len(texts) else ""
+        changed: list[tuple[str, FileChanged]] = []
+        read: list[FileRead] = []
+        for place, outcome in enumerate(outcomes):
+            words = texts[place] if place < len(texts) else ""
+            for fact in (*self._by_agent(turn, outcome), *self._of_call(turn, outcome, words)):
+                if isinstance(fact, FileRead):
+                    read.append(fact)
+                else:
+                    changed.append(("" if fact.source == "agent" else words, fact))
+        others = {fact.path for _, fact in changed}
+        for words, fact in changed:
             yield replace(fact, said=said_of(words, fact.path, others)) if words else fact
+        yield from read
 
     def _noted(self, turn: Turn) -> Iterator[FileChanged]:
         """Files of which the client says that they were changed outside; by the user, unless the
@@ -261,25 +239,25 @@ class FileExtractor:
                     takes_back=edited,
                 )
 
-    def _of_turn(self, turn: Turn, outcomes: Sequence[Outcome]) -> list[tuple[int, FileChanged]]:
-        """Changes with the place of their call; -1 for those of a sub-agent."""
-        found: list[tuple[int, FileChanged]] = []
-        for place, outcome in enumerate(outcomes):
-            found += [(-1, fact) for fact in self._by_agent(turn, outcome)]
-            line = shell_line(outcome.call)
-            folder = self._folder.of(outcome.call) if line else ""
-            self._folder.follow(outcome)
-            runs = outcome.call.verb in ("run", "delegate", "other")
-            self._ran = self._ran or (runs and not only_looks(line))
-            if any(run.purpose == "commit" and run.success for run in outcome.runs):
-                self._committed = turn.index
-            for touch in outcome.touched:
-                path = self._paths.name(touch.path, folder)
-                if touch.action == "read":
-                    self._known.see(path)
-                elif change := self._fact(turn, outcome, touch, path, folder):
-                    found.append((place, change))
-        return found
+    def _of_call(
+        self, turn: Turn, outcome: Outcome, words: str
+    ) -> Iterator[FileChanged | FileRead]:
+        line = shell_line(outcome.call)
+        folder = self._folder.of(outcome.call) if line else ""
+        self._folder.follow(outcome)
+        runs = outcome.call.verb in ("run", "delegate", "other")
+        self._ran = self._ran or (runs and not only_looks(line))
+        if any(run.purpose == "commit" and run.success for run in outcome.runs):
+            self._committed = turn.index
+        for touch in outcome.touched:
+            path = self._paths.name(touch.path, folder)
+            if touch.action == "read":
+                self._known.see(path)
+                if path and not is_glob(path) and not _lists(outcome):
+                    lines = lines_read(outcome, touch.path)
+                    yield FileRead(turn=turn.index, path=path, lines=lines, why=why(words))
+            elif change := self._fact(turn, outcome, touch, path, folder):
+                yield change
 
     def _fact(
         self, turn: Turn, outcome: Outcome, touch: Touch, path: str, folder: str
@@ -312,12 +290,15 @@ class FileExtractor:
             committed=self._committed if restored else -1,
         )
 
-    def _by_agent(self, turn: Turn, outcome: Outcome) -> Iterator[FileChanged]:
+    def _by_agent(self, turn: Turn, outcome: Outcome) -> Iterator[FileChanged | FileRead]:
         """What the sub-agent that a call started has done, whatever came of the call."""
         if self._inside or outcome.call.id not in self._setting.agents:
             return
         inner = FileExtractor(self._setting, inside=True)
         for own, results in agent_turns(self._setting, outcome):
             for fact in inner.see(own, results):
-                self._known.change(fact.path, fact.action, fact.renamed_from)
-                yield replace(fact, turn=turn.index, source="agent")
+                if isinstance(fact, FileRead):
+                    yield replace(fact, turn=turn.index, why=BY_AGENT)
+                else:
+                    self._known.change(fact.path, fact.action, fact.renamed_from)
+                    yield replace(fact, turn=turn.index, source="agent")
