@@ -502,10 +502,13 @@ def _table_end(document: Document) -> int | None:
     """Behind the head of a table without rows."""
     if document.shape != "tables":
         return None
-    heads = (
-        one for one in blocks(document.text) if one.kind == "head" and rows.is_known(one.cells)
-    )
-    return max((one.end for one in heads), default=None)
+    return max((one.end for one in _heads(document)), default=None)
+
+
+def _heads(document: Document) -> list[MarkdownBlock]:
+    """Of the tables that hold entries."""
+    found = (one for one in blocks(document.text) if one.kind == "head")
+    return [one for one in found if rows.is_known(one.cells)]
 
 
 def _neighbour(document: Document) -> BankEntry | None:
@@ -526,9 +529,7 @@ def _text_of(new: NewEntry, document: Document) -> str:
 
 def _row(new: NewEntry, document: Document) -> str:
     known = [one for one in document.pieces if isinstance(one, BankEntry | Reference)]
-    heads = [
-        one for one in blocks(document.text) if one.kind == "head" and rows.is_known(one.cells)
-    ]
+    heads = _heads(document)
     if not heads:
         return rows.table_head(rows.COLUMNS) + rows.new_row(titled(new), rows.COLUMNS, document)
     lead = known[0 if document.order == "newest_first" else -1].lead if known else heads[-1].lead

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import Literal
@@ -96,16 +97,11 @@ def verify_bank(
     return Findings(found=tuple(order), checked=tuple(checked))
 
 
-def _violation(file: str, line: int, what: str, advice: str) -> Finding:
-    return Finding(file=file, line=line, what=what, gravity="violation", advice=advice)
+def _finding(gravity: Gravity, file: str, line: int, what: str, advice: str = "") -> Finding:
+    return Finding(file=file, line=line, what=what, gravity=gravity, advice=advice)
 
 
-def _warning(file: str, line: int, what: str, advice: str) -> Finding:
-    return Finding(file=file, line=line, what=what, gravity="warning", advice=advice)
-
-
-def _note(file: str, line: int, what: str, advice: str = "") -> Finding:
-    return Finding(file=file, line=line, what=what, gravity="note", advice=advice)
+_violation, _warning, _note = (partial(_finding, gravity) for gravity in GRAVITIES)
 
 
 # Archives.

@@ -16,7 +16,6 @@ from kedgeline.cli.opening import configured_store, make_redactor, open_kept, wr
 from kedgeline.cli.output import (
     answer,
     bytes_told,
-    console,
     count,
     fields,
     progress,
@@ -549,7 +548,7 @@ def _show_done(done: Done, out: str) -> None:
     said = f"{done.rows:,} rows of {done.sources - done.skipped:,} sources in {out}"
     skipped = f", {done.skipped:,} done before" if done.skipped else ""
     errors = f", {done.errors:,} errors (in {out}/errors)" if done.errors else ""
-    console().print(f"{said}{skipped}{errors}: {done.seconds:.1f} s, {rate:.1f} MB/s")
+    show(f"{said}{skipped}{errors}: {done.seconds:.1f} s, {rate:.1f} MB/s")
 
 
 def _formats(where: tuple[str, ...] | list[str]) -> tuple[str, ...]:
@@ -569,14 +568,16 @@ def _show_plan(job: BatchJob, *, json: bool) -> None:
     size = sum(one.size for one in left)
     about: dict[str, Any] = {"sources": len(every), "to_do": len(left), "bytes": size}
     if json:
-        write_json({**about, "batches": len(batches(left)), "first": [s.key for s in left[:10]]})
+        write_json(
+            {**about, "batches": len(batches(left)), "first": [s.key for s in left[:SHOWN_INPUTS]]}
+        )
         return
-    out = console()
-    out.print(f"{len(every):,} sources, {len(left):,} to do: {size / MIB:,.1f} MB")
-    for source in left[:SHOWN_INPUTS]:
-        out.print(f"  {source.key}  {source.size:,}", highlight=False, markup=False)
-    if len(left) > SHOWN_INPUTS:
-        out.print(f"  … and {len(left) - SHOWN_INPUTS:,} more")
+    rest = len(left) - SHOWN_INPUTS
+    show(
+        f"{len(every):,} sources, {len(left):,} to do: {size / MIB:,.1f} MB",
+        *(f"  {source.key}  {source.size:,}" for source in left[:SHOWN_INPUTS]),
+        f"  … and {rest:,} more" if rest > 0 else None,
+    )
 
 
 def _told(progress: Progress) -> str:
