@@ -13,7 +13,7 @@ from glob import escape
 from json import dumps, loads
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 from msgspec.json import Decoder
@@ -259,6 +259,70 @@ def _row(message: Message, handles: dict[str, str]) -> Message:
 # Rows have neither what the user typed while the agent worked, nor what it thought, nor where it
 # works. The transcript has all of it, and the handle of a row is the id of its record.
 
+SAID = ("user", "assistant")
+BOUNDARY = b'"subtype":"compact_boundary"'
+"""In the record that a compaction begins with. In what is said the quotes would be escaped."""
+
+
+class _Message(Struct):
+    id: str = ""
+    role: str = ""
+    content: str | list[dict[str, Any]] = ""
+
+
+class _Said(Struct):
+    """A record of what was said."""
+
+    type: str = ""
+    uuid: str = ""
+    isSidechain: bool = False
+    isMeta: bool = False
+    message: _Message | None = None
+
+
+def rows_in(path: str) -> list[Message]:
+    """The conversation as Claude Code would hand it over, up to the last turn before the last
+    answer: more of that may come. What the user has gone back from is in it."""
+    decode, said = Decoder(_Said).decode, list[_Said]()
+    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        data.seek(data.rfind(b"\n", 0, max(0, data.rfind(BOUNDARY))) + 1)
+        for line in iter(data.readline, b""):
+            with suppress(ValueError):  # torn, or of another shape
+                record = decode(line)
+                is_beside = record.isSidechain or record.isMeta or record.message is None
+                said += [record] if record.type in SAID and not is_beside else []
+    rows = rows_of(said[: _complete(said)])
+    return rows[: _last_whole(rows, len(rows) - 1) + 1]
+
+
+def _complete(said: Sequence[_Said]) -> int:
+    """How many records stand before the last answer."""
+    ids = [one.message.id if one.message and one.type == "assistant" else "" for one in said]
+    last = next((id for id in reversed(ids) if id), "")
+    return ids.index(last) if last else 0
+
+
+def rows_of(said: Sequence[_Said]) -> list[Message]:
+    rows = []
+    for record in said:
+        assert record.message is not None
+        blocks = blocks_of({"content": record.message.content})
+        uses = [
+            {"tool_use_id": one["id"], "tool": one["name"], "input": one["input"]}
+            for one in blocks
+            if one["type"] == "tool_use"
+        ]
+        results = [
+            {"tool_use_id": one["tool_use_id"], "text": text_of(one.get("content"))}
+            for one in blocks
+            if one["type"] == "tool_result"
+        ]
+        text = "\n".join(one["text"] for one in blocks if one["type"] == "text")
+        row = {"role": record.type, "text": text, "toolUses": uses, "handle": record.uuid}
+        rows.append({**row, "toolResults": results} if results else row)
+    return rows
+
+
 TRIED = 8
 """Rows at the beginning that may have no record: of what the client says by itself."""
 BESIDE = ("instructions", "edited", "hook")
@@ -319,7 +383,7 @@ def _lines_of(path: Path, ids: Sequence[str]) -> Iterator[tuple[str, bool, bytes
         for line in iter(data.readline, b""):
             with suppress(ValueError):  # torn, or without a mark
                 mark = decode(line)
-                is_message = mark.type in ("user", "assistant") and not mark.isSidechain
+                is_message = mark.type in SAID and not mark.isSidechain
                 yield mark.uuid, is_message, line
 
 
@@ -370,6 +434,7 @@ HOST = _ClaudeCode(
         drops_thinking=True,
         file=transcript_of,
         recorded=recorded,
+        rows=rows_in,
     ),
     events={
         "session start": "SessionStart",

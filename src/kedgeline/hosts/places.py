@@ -56,6 +56,8 @@ REDUCED = "reduced"
 COMPACTIONS = "replaced"
 """A line for each thing that happened to a compaction of the main conversation: `asked`, then
 `replaced BEFORE AFTER MILLISECONDS` or `left WHY`; `own` where the host made one by itself."""
+AHEAD, AHEAD_LOCK = "ahead", "ahead-lock"
+"""What is there already of the context that the host's compaction will be replaced with."""
 WINDOW = "window"
 """Tokens that the host's model takes, where the host has told them."""
 STATUS = "status.json"

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import takewhile
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, UnknownName, UserError
-from kedgeline.hosts import places
+from kedgeline.hosts import ahead, places
+from kedgeline.hosts.ahead import Ahead, Mark
 from kedgeline.hosts.opening import opened_store
 from kedgeline.hosts.shared import (
     TEXTS,
@@ -30,16 +32,20 @@ from kedgeline.hosts.shared import (
     Shape,
     blocks_of,
     is_lead,
-    text_of,
     texts_of,
 )
-from kedgeline.model import ToolCall
+from kedgeline.model import ToolCall, Transcript
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
+from kedgeline.session.alignment import sendable
 from kedgeline.session.journal import Journal
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import Store
 from kedgeline.text.prose import cut, names_in, neutral, one_line
+from kedgeline.tokens import Estimate
+
+if TYPE_CHECKING:
+    from kedgeline.session.compacting import CompactOptions
 
 FOLDED, ENOUGH = 0.85, 20_000
 """Of a small room what the text for all that is folded gets, and tokens from which on it answers
@@ -78,47 +84,147 @@ class HostAnswer(NamedTuple):
 
 
 def replacement(
-    host: str, asked: HostRequest, store: Store, shape: Shape | None = None, **keeping: Any
+    host: str,
+    asked: HostRequest,
+    store: Store,
+    shape: Shape | None = None,
+    known: Ahead | None = None,
+    **keeping: Any,
 ) -> HostAnswer:
     """Keep the conversation in the store, compact it there, and give it back as the host writes it,
-    or in another shape. `keeping` is how the session keeps things. What cannot be compacted raises.
-    """
+    or in another shape. `known` is what was made ready of it, `keeping` how the session keeps
+    things. What cannot be compacted raises."""
     shape = shape or shape_of(host)
-    name = places.named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
-    messages = shape.taken(asked.messages)
-    session = Session(name, store, **keeping)
-    if asked.previous and next(session.turns(), None) is None:
-        messages = [{"role": "user", "content": asked.previous}, *messages]
-    if new := _behind(session, shape, messages):
-        recorded = _recorded(shape, asked, len(new))
-        if recorded is None:
-            session.append(new, format=shape.provider)
-        else:
-            _keep(session, recorded, shape.provider)
-        for call, text in shape.apart(new):
-            session.keep_output(ToolCall(id=call, tool="", parameters={}), text)
-    context = session.context_tokens()
-    full = max(asked.tokens or 0, context.total)
-    policy = _policy(context.total - context.overhead, asked.room or 0, shape.room)
-    session = Session(name, store, policy=policy, **keeping)
-    beside = full - context.total + context.hidden
-    done = session.compact(window=full, overhead=beside, provider=shape.provider)
-    if done.tokens_after >= done.tokens_before:
-        raise UserError(f"{NOTHING_GAINED}: {done.plan.reason}")
-    written = [*session.view(shape.provider).messages]
-    if shape.drops_thinking:
-        written = _thinking(written, session, done.plan.cut)
+    session = Session(session_of(host, asked), store, **keeping)
+    mark = _standing(session, asked.messages, known)
+    # A vocabulary takes longer to load than all else, and little is new where much is ready.
+    counter = Estimate() if mark and known and known.ready else session.keeping.counter
+    counting = Session(session.name, store, **{**keeping, "counter": counter})
+    _bring_up(counting, shape, asked, mark)
+    tokens = session.context_tokens().total
+    made = None
+    if mark and known and not asked.room and tokens - known.tokens <= MOST_NEW * tokens:
+        made = _taken_up(session, shape, mark, known)
+    made = made or _compacted(session, shape, asked, keeping)
+    written = made.messages
+    if shape.drops_thinking and made.thoughts:
+        written = _led(written, "\n".join((OPENING, THOUGHT, *made.thoughts, CLOSING)))
     if asked.instructions and asked.instructions.strip():
         written = _obeying(asked.instructions.strip(), written, session)
     written = [_runnable(one) if is_lead(one) else one for one in written]
-    return HostAnswer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+    full = max(asked.tokens or 0, tokens)
+    return HostAnswer(shape.given(written, asked.messages), full, full - made.freed)
 
 
-def _recorded(shape: Shape, asked: HostRequest, new: int) -> FromTranscript | None:
+class _Made(NamedTuple):
+    messages: list[Message]
+    thoughts: Sequence[str]
+    """What was thought in the turns that stay."""
+    freed: int
+
+
+def _compacted(
+    session: Session, shape: Shape, asked: HostRequest, keeping: dict[str, Any]
+) -> _Made:
+    fitting, options = _fitting(session, asked, shape, keeping)
+    done = fitting.compact(**options)
+    freed = done.tokens_before - done.tokens_after
+    if freed <= 0:
+        raise UserError(f"{NOTHING_GAINED}: {done.plan.reason}")
+    return _made(session.context(), shape, done.plan.cut, freed)
+
+
+def _made(context: Transcript, shape: Shape, start: int, freed: int) -> _Made:
+    messages = [*sendable(context, shape.provider).messages]
+    thoughts = [
+        neutral(f"[t{turn.index}] {cut(one_line(turn.thinking), MOST_THOUGHT)}")
+        for turn in context.turns
+        if turn.index >= start and turn.thinking.strip()
+    ]
+    return _Made(messages, thoughts, freed)
+
+
+def _taken_up(session: Session, shape: Shape, mark: Mark, known: Ahead) -> _Made | None:
+    """With the compaction that was prepared, if it still stands; what came since stays as it
+    was."""
+    record = known.ready.record if known.ready else None
+    if known.ready is None or record is None or mark.turns < record.turns:
+        return None
+    if not session.take_up(known.ready):
+        return None
+    # A writer joins messages: what is new is written behind the last turn that was there.
+    journal, start = Journal(session.store, session.name), record.turns
+    last, *turns = journal.turns(start - 1)
+    since = Transcript(format=shape.provider, turns=(last, *turns), pending=journal.pending())
+    new = _made(since, shape, start, 0)
+    alone = sendable(Transcript(format=shape.provider, turns=(last,)), shape.provider).messages
+    pairs = zip(alone, new.messages, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    before = msgspec.json.decode(known.view, type=list[Message])
+    messages = [*before[: len(before) + same - len(alone)], *new.messages[same:]]
+    freed = record.compaction.tokens_before - record.compaction.tokens_after
+    return _Made(messages, [*known.thoughts, *new.thoughts], freed)
+
+
+def session_of(host: str, asked: HostRequest) -> str:
+    return places.named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
+
+
+def _fitting(
+    session: Session, asked: HostRequest, shape: Shape, keeping: dict[str, Any]
+) -> tuple[Session, CompactOptions]:
+    """The session with the policy that its context asks for, and how it is compacted."""
+    context = session.context_tokens()
+    full = max(asked.tokens or 0, context.total)
+    policy = _policy(context.total - context.overhead, asked.room or 0, shape.room)
+    fitting = Session(session.name, session.store, policy=policy, **keeping)
+    beside = full - context.total + context.hidden
+    return fitting, {"window": full, "overhead": beside, "provider": shape.provider}
+
+
+def _standing(session: Session, rows: Sequence[Message], known: Ahead | None) -> Mark | None:
+    """How much of the host's messages is there. What the worker put there and the user has gone
+    back from is taken back."""
+    journal = Journal(session.store, session.name)
+    mark = known.mark_of(rows, journal) if known else None
+    stands = mark.turns if mark else known.base if known and not known.answered else None
+    if stands is not None and (journal.count() > stands or journal.waiting()):
+        session.rewind(stands)
+    return mark
+
+
+def _bring_up(
+    session: Session, shape: Shape, asked: HostRequest, mark: Mark | None, *, whole: bool = False
+) -> bool:
+    """Put behind the session what it has not yet; whether that was done. `whole` is done only with
+    what the host's own file says."""
+    rows = ahead.behind(asked.messages, mark) if mark else asked.messages
+    new = shape.taken(rows)
+    if mark is None:
+        if asked.previous and next(session.turns(), None) is None:
+            new = [{"role": "user", "content": asked.previous}, *new]
+        new = _behind(session, shape, new)
+    if not new:
+        return True
+    recorded = _recorded(shape, asked, rows, len(new))
+    if recorded is not None:
+        _keep(session, recorded, shape.provider)
+    elif whole:
+        return False
+    else:
+        session.append(new, format=shape.provider)
+    for call, text in shape.apart(new):
+        session.keep_output(ToolCall(id=call, tool="", parameters={}), text)
+    return True
+
+
+def _recorded(
+    shape: Shape, asked: HostRequest, rows: Sequence[Message], new: int
+) -> FromTranscript | None:
     """What the own file of a host says of it; where that fails, the messages are there."""
     path = asked.transcript or ("" if asked.agent else shape.file(asked.session))
     try:
-        return shape.recorded(path, asked.messages, new) if path else None
+        return shape.recorded(path, rows, new) if path else None
     except (OSError, ValueError, KedgelineError) as error:
         places.log(f"{path} does not say more: {type(error).__name__}: {error}")
         return None
@@ -166,25 +272,35 @@ def shape_of(host: str) -> Shape:
 
 
 def _told(message: Message) -> tuple[Any, ...]:
-    """What a message is known by: hosts add fields of their own."""
-    blocks = [one for one in blocks_of(message) if one.get("type") not in TEXTS]
-    ids = [one.get("id") or one.get("tool_use_id") for one in blocks]
-    outputs = [text_of(one.get("content")) for one in blocks if "tool_use_id" in one]
+    """What a message is known by: calls and results by their ids, as hosts add fields of their own
+    and writers put words beside them; all else by what it says."""
+    ids = _ids(message)
     calls = [one.get("id") for one in message.get("tool_calls") or ()]
-    rest = [message.get(key) for key in ("role", "type", "tool_call_id", "call_id", "output")]
-    return (*rest, ids, outputs, calls, texts_of(message))
+    rest = [message.get(key) for key in ("role", "type", "tool_call_id", "call_id")]
+    texts = [] if any((*ids, *calls, *rest[2:])) else texts_of(message)
+    return (*rest, ids, calls, texts)
+
+
+def _ids(message: Message) -> list[Any]:
+    """Of what is no text."""
+    blocks = (one for one in blocks_of(message) if one.get("type") not in TEXTS)
+    return [one.get("id") or one.get("tool_use_id") for one in blocks]
 
 
 def _behind(session: Session, shape: Shape, messages: list[Message]) -> list[Message]:
     """What comes behind the context that the host was given last. It is compared as the host writes
     it, where several texts may have become one; outputs in it are shorter than those in the store,
-    so that they would not be known by their content."""
+    so that they would not be known by their content. Words that its own file alone has are read
+    over."""
     view = session.view(shape.provider).messages
     own = shape.taken(shape.given([*view], ()).get("messages", ()))
     said = [one for one in messages if not is_lead(one)]
-    shown = [_told(one) for one in own if not is_lead(one)]
-    pairs = zip(said, shown, strict=False)
-    same = sum(1 for _ in takewhile(lambda pair: _told(pair[0]) == pair[1], pairs))
+    same = 0
+    for one in own:
+        if same < len(said) and _told(said[same]) == _told(one):
+            same += 1
+        elif not is_lead(one) and (one.get("role") != "user" or _ids(one)):
+            break
     return said[same:] if same else messages
 
 
@@ -197,15 +313,6 @@ NAMES, PASSAGES, PASSAGE = 8, 3, 600
 THOUGHT = "What the agent thought in the turns that follow, which are given without it:"
 MOST_THOUGHT = 2_000
 """Characters of what was thought in one turn."""
-
-
-def _thinking(written: list[Message], session: Session, cut_at: int) -> list[Message]:
-    """With the thinking of the turns that stay: findings often stand nowhere else."""
-    stay = Journal(session.store, session.name).turns(cut_at)
-    turns = (turn for turn in stay if turn.thinking.strip())
-    lines = [f"[t{turn.index}] {cut(one_line(turn.thinking), MOST_THOUGHT)}" for turn in turns]
-    told = "\n".join((OPENING, THOUGHT, *map(neutral, lines), CLOSING))
-    return _led(written, told) if lines else written
 
 
 def _obeying(words: str, written: list[Message], session: Session) -> list[Message]:
@@ -240,8 +347,15 @@ def host_compacted(host: str, asked: HostRequest, shape: Shape | None = None) ->
     began = time.monotonic()
     _note(folder, asked, "asked")
     try:
-        with opened_store() as (store, keeping):
-            answer = replacement(host, asked, store, shape, **keeping)
+        with opened_store() as (store, keeping), ahead.alone(folder, ANSWER_WAITS):
+            name = session_of(host, asked)
+            known = None if asked.agent else ahead.kept(folder, name)
+            answer = replacement(host, asked, store, shape, known, **keeping)
+            if not asked.agent:
+                begun = ahead.begun(name, asked.messages, 0).with_mark(
+                    asked.messages, Journal(store, name)
+                )
+                ahead.keep(folder, replace(begun, answered=True))
     except Exception as error:
         why = str(error) if isinstance(error, KedgelineError) else type(error).__name__
         _note(folder, asked, f"left {' '.join(why.split())[:MOST_WHY]}")
@@ -252,6 +366,58 @@ def host_compacted(host: str, asked: HostRequest, shape: Shape | None = None) ->
     return answer
 
 
+def make_ready(host: str, session: str, transcript: str, folder: str) -> None:
+    """What the host would ask for now, as far as it can be known before."""
+    shape = shape_of(host)
+    rows = shape.rows(transcript) if shape.rows else []
+    if not rows:
+        return
+    asked = HostRequest(messages=rows, session=session, transcript=transcript)
+    with opened_store() as (store, keeping):
+        kept = Session(session_of(host, asked), store, **keeping)
+        with ahead.alone(folder, WORKER_WAITS):
+            known = _followed(kept, shape, asked, ahead.kept(folder, kept.name))
+            if known is None:
+                return
+            ahead.keep(folder, known)
+        tokens = kept.context_tokens().total
+        if tokens < LEAST or tokens - known.tokens < EACH * tokens:
+            return
+        fitting, options = _fitting(kept, asked, shape, keeping)
+        ready = fitting.prepare(**options)
+        if ready.record is None:
+            return
+        made = _made(fitting.context(ready), shape, ready.record.compaction.plan.cut, 0)
+        view, thoughts = msgspec.json.encode(made.messages), tuple(made.thoughts)
+        with ahead.alone(folder, WORKER_WAITS):
+            if ahead.kept(folder, kept.name) == known:
+                made_ready = {"tokens": tokens, "ready": ready, "view": view, "thoughts": thoughts}
+                ahead.keep(folder, replace(known, **made_ready))
+
+
+def _followed(
+    session: Session, shape: Shape, asked: HostRequest, known: Ahead | None
+) -> Ahead | None:
+    """With the messages in the session; None where there is nothing to be done."""
+    rows, journal = asked.messages, Journal(session.store, session.name)
+    if known is None or not known.begins(rows):
+        known = ahead.begun(session.name, rows, journal.count())
+    if known.answered:
+        return None
+    mark = _standing(session, rows, known)
+    if not _bring_up(session, shape, asked, mark, whole=True):
+        return None
+    return known.with_mark(rows, journal)
+
+
+ANSWER_WAITS, WORKER_WAITS = 15.0, 3.0
+"""Seconds that answer and worker wait for each other: what the worker does meanwhile, the answer
+need not."""
+LEAST, EACH = 20_000, 0.03
+"""Tokens from which on a compaction is prepared, and the share of them that comes before it is
+prepared again: an answer about less takes no longer than one that is ready."""
+MOST_NEW = 0.1
+"""Share of the context that may have come since it was prepared: all of it stays."""
 MOST_WHY = 200
 NOTHING_GAINED = "nothing to compact"
 """Begins why a conversation is left to its host that is too short: no fault."""

@@ -295,6 +295,8 @@ class Shape(NamedTuple):
     """The host's own file of a session, where that tells more than what is handed over."""
     recorded: Callable[[str, Sequence[Message], int], FromTranscript | None] = lambda *_: None
     """Of the host's messages the last so many, as that file has them; None where it has not."""
+    rows: Callable[[str], list[Message]] | None = None
+    """The messages that the host would hand over now, by that file, as far as they are complete."""
 
 
 def as_given(

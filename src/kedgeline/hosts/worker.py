@@ -150,6 +150,34 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
             places.forget(folder, places.ENDED)
     places.keep(folder, places.STATUS, json.dumps(status).encode())
     places.forget(folder, places.FAILURE)
+    if host == "claude-code":
+        _make_ready(name, path, folder)
+
+
+def _make_ready(name: str, path: Path, folder: str) -> None:
+    """The compaction that Claude Code will ask for: its own file tells of what. Nothing of the look
+    depends on it."""
+    from kedgeline.hosts.replacement import make_ready
+
+    if not _is_replaced(folder):
+        return
+    try:
+        make_ready("claude-code", name, str(path), folder)
+    except Exception as error:  # noqa: BLE001 (without it the answer takes longer)
+        places.log(f"{name}: nothing is ready: {type(error).__name__}: {error}")
+
+
+def _is_replaced(folder: str) -> bool:
+    """Whether compactions are asked for here: the module is there, by kedgeline or by a plugin, and
+    Claude Code has not made one by itself."""
+    from kedgeline.hosts.claude_code import HOST
+    from kedgeline.hosts.shared import BY_NAME, InstallPlace
+
+    user = InstallPlace(Path.home(), os.environ, BY_NAME)
+    is_there = any(HOST.seam(one).exists() for one in (user, user._replace(project=Path.cwd())))
+    made = places.replaced_in(folder) or {}
+    by_plugin = "CLAUDE_PLUGIN_ROOT" in os.environ
+    return (is_there or by_plugin) and (bool(made.get("replaced")) or not made.get("own"))
 
 
 def _keep_outputs(session: Session, path: Path, folder: str) -> None:

@@ -36,12 +36,12 @@ from kedgeline.session.journal import (
     Attempt,
     Journal,
     Keeping,
-    Ready,
+    Prepared,
     Recorded,
     add_value,
-    ready_value,
+    written,
 )
-from kedgeline.store import Entry, Kind, StoreReading
+from kedgeline.store import Kind, StoreReading
 from kedgeline.tokens import ContextTokens, tokens_of
 
 
@@ -92,6 +92,10 @@ Make = Callable[[Region, Budget], Step[Compaction]]
 Room = Callable[[Journal, ContextTokens], Budget]
 
 
+Instead = Callable[[Prepared], object]
+"""Is given what would be written."""
+
+
 def compacted(
     hold: Hold,
     read: Callable[[], Journal],
@@ -100,52 +104,55 @@ def compacted(
     room: Room,
     *,
     provider: str = "",
-    rehearsed: bool = False,
+    instead: Instead | None = None,
 ) -> Step[Compaction]:
     """Nobody waits while it is made. A compaction that fails or frees nothing is written down as an
-    attempt: that decides when the next one comes. Of one that is `rehearsed` nothing is written."""
+    attempt: that decides when the next one comes. With `instead` nothing is written."""
     for _ in range(TRIES):
         journal = read()
-        head, mark, standing = journal.head(), journal.compaction_mark(), in_force(journal)
-        done = standing.compaction if standing else None
-        context = context_tokens(journal, keeping)
-        budget = room(journal, context)
-        region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
         try:
-            made = _with_ahead((yield from make(region._replace(context=context), budget)), region)
+            made, ready = yield from prepared(journal, keeping, make, room, provider)
         except KedgelineError as error:
-            if not rehearsed:
-                ready = _noted(journal, keeping, str(error), journal.history().failed())
+            if instead is None:
+                attempt = _noted(journal, keeping, str(error), journal.history().failed())
                 with hold() as held:
-                    held.writing.add(ready.entry, blobs=ready.blobs)
+                    add_value(held.writing, "attempt", attempt, keeping)
             raise
-        if rehearsed:
+        if instead is not None:
+            instead(ready)
             return made
-        idle = made.count == (done.count if done else 0)
-        history = History(
-            freed=max(0, made.tokens_before - made.tokens_after),
-            usable=budget.usable,
-            held_up=(made.plan.reason or NOTHING_GAINED) if idle else made.plan.held_up,
-        )
-        record = None
-        if idle:
-            ready = _noted(journal, keeping, made.plan.reason, history)
-        else:
-            masked = masked_entries(journal, made, head.number)
-            record = _recorded(journal, keeping, made, region, history, provider, masked)
-            ready = ready_value("compaction", record, keeping, index=made.plan.cut)
-        with hold() as held:
-            stands = _stands(held.journal, mark, made, head.number)
-            entry = held.writing.add(ready.entry, blobs=ready.blobs) if stands else None
-        if entry is not None:
-            if record is not None:
-                journal.remember(entry, record)
+        if written(hold, journal, keeping, ready):
             return made
     raise StoreFailed(
         "session",
         f"turns were rewound {TRIES} times while they were compacted",
         next_step="nothing was changed; try again when the session is idle",
     )
+
+
+def prepared(
+    journal: Journal, keeping: Keeping, make: Make, room: Room, provider: str
+) -> Step[tuple[Compaction, Prepared]]:
+    """A compaction, and what is to be written of it."""
+    head, mark, standing = journal.head(), journal.compaction_mark(), in_force(journal)
+    done = standing.compaction if standing else None
+    context = context_tokens(journal, keeping)
+    budget = room(journal, context)
+    region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
+    made = _with_ahead((yield from make(region._replace(context=context), budget)), region)
+    idle = made.count == (done.count if done else 0)
+    history = History(
+        freed=max(0, made.tokens_before - made.tokens_after),
+        usable=budget.usable,
+        held_up=(made.plan.reason or NOTHING_GAINED) if idle else made.plan.held_up,
+    )
+    record = attempt = None
+    if idle:
+        attempt = _noted(journal, keeping, made.plan.reason, history)
+    else:
+        masked = masked_entries(journal, made, head.number)
+        record = _recorded(journal, keeping, made, region, history, provider, masked)
+    return made, Prepared(record, attempt, mark.number if mark else 0, head.number)
 
 
 def room(
@@ -176,17 +183,6 @@ def room(
     return replace(budget, usable=max(0, budget.usable - pinned), target=max(0, left - pinned))
 
 
-def _stands(journal: Journal, before: Entry | None, made: Compaction, head: int) -> bool:
-    """Whether what was folded is what was read, and no other compaction came between. A kept turn
-    may have changed: what was masked in it is then left out of the view."""
-    now = journal.compaction_mark()
-    if (now and now.number) != (before and before.number):
-        return False
-    cut = made.plan.cut
-    place = journal.place(cut - 1) if cut else None
-    return not cut or (place is not None and place.number <= head)
-
-
 def _recorded(
     journal: Journal,
     keeping: Keeping,
@@ -213,12 +209,11 @@ def _recorded(
     )
 
 
-def _noted(journal: Journal, keeping: Keeping, why: str, history: History) -> Ready:
+def _noted(journal: Journal, keeping: Keeping, why: str, history: History) -> Attempt:
     """That nothing was changed."""
-    attempt = Attempt(
+    return Attempt(
         why=keeping.clean(why), history=history, turns=journal.count(), tokens=journal.tokens()
     )
-    return ready_value("attempt", attempt, keeping)
 
 
 def _with_ahead(made: Compaction, region: Region) -> Compaction:
@@ -273,7 +268,7 @@ def compacting_session(
     window: int | None = None,
     target: float | None = None,
     trigger: str = "",
-    rehearsed: bool = False,
+    instead: Instead | None = None,
     provider: str = "",
     style: Style = "anchored",
     masking: bool = False,
@@ -281,7 +276,7 @@ def compacting_session(
     max_output: int | None = None,
 ) -> Step[Compaction]:
     """What is there is compacted, and the record written down. `usual` is the session's own
-    window, `trigger` what made it begin; where it is only `rehearsed`, nothing is written."""
+    window, `trigger` what made it begin; with `instead` nothing is written."""
 
     keeping, size = fitted(read(), keeping), usual if window is None else window
 
@@ -311,8 +306,12 @@ def compacting_session(
         policy=policy,
     )
 
-    if rehearsed:
-        return (yield from compacted(hold, read, keeping, make, budget, rehearsed=True))
+    if instead is not None:
+        return (
+            yield from compacted(
+                hold, read, keeping, make, budget, provider=provider, instead=instead
+            )
+        )
     with compaction_span(name, provider=provider, trigger=trigger) as told:
         made = yield from compacted(hold, read, keeping, make, budget, provider=provider)
         return told(made)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from kedgeline.anchors import Finder
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.model import Compaction, Masked, Plan, Rates, Span, Transcript, Turn
 from kedgeline.pipeline.view import earlier_summary, pinned_alone, view
@@ -18,10 +17,12 @@ from kedgeline.session.appending import Appending, Hold
 from kedgeline.session.archive import SPOKEN, passages_of, readable
 from kedgeline.session.journal import Forked, Journal, Keeping, Pin, Recorded, add_mark, add_value
 from kedgeline.store import Entry, Passage, Place
-from kedgeline.summary import Fold
 from kedgeline.text.prose import neutral
 from kedgeline.tokens import ContextTokens, Counter, Folded, Sized, model_of, sized
 from kedgeline.tokens import context_of as context_in_tokens
+
+if TYPE_CHECKING:
+    from kedgeline.anchors import Finder
 
 
 class Growing:
@@ -223,6 +224,7 @@ def _ahead(
     """Fold what is too far back to be kept, turn by turn; with what of it may be said again."""
     # half a second, and few sessions need it
     from kedgeline.facts import Extraction, session_facts, setting_of
+    from kedgeline.summary import Fold
 
     start = done.plan.cut if done else 0
     masked = done.plan.masked if done else ()
@@ -403,9 +405,9 @@ def pinned_beside(journal: Journal, done: Recorded | None) -> list[str]:
     return pinned_texts(journal, done.compaction.plan.cut if done else 0)
 
 
-def session_context(journal: Journal) -> Transcript:
-    """The session as the agent goes on with it."""
-    done = in_force(journal)
+def session_context(journal: Journal, done: Recorded | None = None) -> Transcript:
+    """The session as the agent goes on with it, or will once `done` is written down."""
+    done = done or in_force(journal)
     pinned = pinned_beside(journal, done)
     made = done.compaction if done else None
     transcript = as_kept(journal, made)
@@ -469,7 +471,7 @@ class Watch:
     the last decision."""
 
     def __init__(self) -> None:
-        self._finder = Finder()
+        self._finder: Finder | None = None
         self._since = self._next = 0
         self._newest: str | None = None
         self.last: Decision | None = None
@@ -481,8 +483,10 @@ class Watch:
 
     def newest(self, journal: Journal, since: int) -> str | None:
         """What the newest anchor is, among the turns from an index on."""
+        from kedgeline.anchors import Finder  # few sessions need it
+
         count = journal.count()
-        if since != self._since or count < self._next:
+        if self._finder is None or since != self._since or count < self._next:
             self._finder, self._newest = Finder(), None
             self._since = self._next = since
         for turn in journal.turns(self._next, count - 1) if count > self._next else ():

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -36,6 +36,9 @@ from kedgeline.session.archive import (
 )
 from kedgeline.store import Entry, Head, Kind, Place, StoreReading, Writing
 from kedgeline.tokens import Counter, fitting, tokens_of
+
+if TYPE_CHECKING:
+    from kedgeline.session.appending import Hold
 
 
 class Recorded(Value, frozen=True):
@@ -68,6 +71,18 @@ class Attempt(Value, frozen=True):
     history: History = History()
     turns: int = 0
     tokens: int = 0
+
+
+class Prepared(Value, frozen=True):
+    """A compaction that was made and is not written down yet."""
+
+    record: Recorded | None
+    attempt: Attempt | None
+    """Where it changes nothing."""
+    before: int
+    """Number of the entry of the compaction that stood then; 0 for none."""
+    head: int
+    """Number of the last entry that there was."""
 
 
 class Pin(Value, frozen=True):
@@ -516,6 +531,34 @@ def ready_value(
         blobs=tuple(made.blobs),
     )
     return Ready(entry, made.blobs)
+
+
+def written(hold: Hold, journal: Journal, keeping: Keeping, ready: Prepared) -> bool:
+    """Write it down, if what it was made from still stands."""
+    record, cut = ready.record, 0
+    if record is None:
+        assert ready.attempt is not None
+        value = ready_value("attempt", ready.attempt, keeping)
+    else:
+        cut = record.compaction.plan.cut
+        value = ready_value("compaction", record, keeping, index=cut)
+    with hold() as held:
+        if not _stands(held.journal, ready, cut):
+            return False
+        entry = held.writing.add(value.entry, blobs=value.blobs)
+    if record is not None:
+        journal.remember(entry, record)
+    return True
+
+
+def _stands(journal: Journal, ready: Prepared, cut: int) -> bool:
+    """Whether what was folded is what was read, and no other compaction came between. A kept turn
+    may have changed: what was masked in it is then left out of the view."""
+    now = journal.compaction_mark()
+    if (now.number if now else 0) != ready.before:
+        return False
+    place = journal.place(cut - 1) if cut else None
+    return not cut or (place is not None and place.number <= ready.head)
 
 
 def keep_output(

@@ -39,7 +39,17 @@ from kedgeline.session.following import (
     follow_tail,
     take,
 )
-from kedgeline.session.journal import Event, Journal, Keeping, Known, Pin, add_mark, keep_output
+from kedgeline.session.journal import (
+    Event,
+    Journal,
+    Keeping,
+    Known,
+    Pin,
+    Prepared,
+    add_mark,
+    keep_output,
+    written,
+)
 from kedgeline.session.query import RecallOptions, query_of
 from kedgeline.session.recall import Recalled, recall
 from kedgeline.settings import load_settings, surroundings
@@ -50,7 +60,7 @@ from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, model_of, window_
 if TYPE_CHECKING:
     from kedgeline.models import AsyncModel, Model, Stop, Terms
     from kedgeline.pipeline.draft import Writer
-    from kedgeline.session.compacting import CompactOptions
+    from kedgeline.session.compacting import CompactOptions, Instead
     from kedgeline.session.loop import Beside as KnownBeside
     from kedgeline.session.loop import Loop
 
@@ -219,11 +229,24 @@ class Session:
         from kedgeline.pipeline.words import rehearsal_for
 
         writer = rehearsal_for(terms, self.keeping.redactor)
-        alone(self._compacting(writer, options, rehearsed=True))
+        alone(self._compacting(writer, options, instead=lambda _: None))
         return writer.asks
 
+    def prepare(self, **options: Unpack[CompactOptions]) -> Prepared:
+        """Compact what is there, for `take_up` to write down when it is wanted."""
+        from kedgeline.pipeline.job import alone
+
+        found: list[Prepared] = []
+        alone(self._compacting(None, options, instead=found.append))
+        return found[0]
+
+    def take_up(self, ready: Prepared) -> bool:
+        """Write down what was prepared, if that still stands; what was appended since comes behind
+        it."""
+        return written(self._held, self._journal(), self.keeping, ready)
+
     def _compacting(
-        self, writer: Writer | None, options: CompactOptions, *, rehearsed: bool = False
+        self, writer: Writer | None, options: CompactOptions, *, instead: Instead | None = None
     ) -> Step[Compaction]:
         from kedgeline.session.compacting import (
             compacting_session,  # facts and summary: half a second
@@ -237,8 +260,8 @@ class Session:
             self._policy,
             self._usual(),
             writer,
-            trigger="" if rehearsed else self._watch.trigger(),
-            rehearsed=rehearsed,
+            trigger="" if instead else self._watch.trigger(),
+            instead=instead,
             **options,
         )
 
@@ -282,9 +305,9 @@ class Session:
         leads = self.context().turns[: bool(done and done.summary)] if done else ()
         return done, leads, count
 
-    def context(self) -> Transcript:
-        """The session as the agent goes on with it."""
-        return session_context(self._journal())
+    def context(self, ready: Prepared | None = None) -> Transcript:
+        """The session as the agent goes on with it, or will once what is ready is taken up."""
+        return session_context(self._journal(), ready.record if ready else None)
 
     def view(self, provider: str) -> Written:
         """The same as the message list of a provider."""
@@ -310,6 +333,11 @@ class Session:
                 raise NothingToUndo(self.name)
             add_mark(held.writing, "undo", self.keeping, index=standing.number)
         return standing.record.compaction
+
+    def rewind(self, turns: int) -> None:
+        """Take back all turns behind the first so many, and the compactions that folded them."""
+        with self._held() as held:
+            held.cut(turns)
 
     def pin(self, what: str | int) -> Pin:
         """Keep words of the user's, or a turn (12, t12), word for word in every view to come."""

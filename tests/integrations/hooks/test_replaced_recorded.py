@@ -28,7 +28,8 @@ def conversation(count: int = 12, queued_at: int = 2) -> tuple[list[dict[str, An
     def add(role: str, content: Any, row: Row | None, **more: Any) -> None:
         id, parent = f"id-{len(records)}", records[-1]["uuid"] if records else None
         about = {"uuid": id, "parentUuid": parent, "sessionId": "s1", "cwd": "/srv/harbour"}
-        message = {"message": {"role": role, "content": content}} if content else {}
+        answer = f"m-{sum(one['type'] == 'user' for one in records)}"
+        message = {"message": {"id": answer, "role": role, "content": content}} if content else {}
         records.append({"type": role, "timestamp": AT, **about, **message, **more})
         if row is not None:
             rows.append({"role": role, "text": "", "toolUses": [], "handle": id, **row})
