@@ -407,7 +407,8 @@ def _followed(
     mark = _standing(session, rows, known)
     if not _bring_up(session, shape, asked, mark, whole=True):
         return None
-    return known.with_mark(rows, journal)
+    with_them = known.with_mark(rows, journal)
+    return known if mark == with_them.marks[-1] else with_them
 
 
 ANSWER_WAITS, WORKER_WAITS = 15.0, 3.0

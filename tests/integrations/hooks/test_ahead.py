@@ -4,6 +4,7 @@ without it, and only what came since is added."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts import places, replacement
+from kedgeline.hosts import ahead, places, replacement
 from kedgeline.hosts.replacement import HostRequest, host_compacted, make_ready
+from kedgeline.hosts.worker import work
 from kedgeline.pipeline.view import problems
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
@@ -32,10 +34,13 @@ class Hosted:
         self.path.parent.mkdir(parents=True)
         self.folder, self.store = places.folder_of("s1"), str(home / "store")
 
-    def looks(self, records: Sequence[dict[str, Any]]) -> None:
-        """The worker sees the file as it is by then."""
+    def writes(self, records: Sequence[dict[str, Any]]) -> None:
         lines = (json.dumps(one, separators=(",", ":")) for one in records)
         self.path.write_text("".join(f"{line}\n" for line in lines))
+
+    def looks(self, records: Sequence[dict[str, Any]]) -> None:
+        """The worker sees the file as it is by then."""
+        self.writes(records)
         make_ready("claude-code", "s1", str(self.path), self.folder)
 
     def asks(self, rows: list[Row], **more: Any) -> list[Row]:
@@ -66,6 +71,18 @@ def kept(hosted: Hosted) -> list[str]:
 
 def forbidden(*_: Any, **__: Any) -> None:
     raise AssertionError("a compaction was made while the host waited")
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_the_worker_prepares_where_claude_code_asks(hosted: Hosted, is_asked: bool) -> None:
+    seam = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "skills/kedgeline/hooks/register.js"
+    if is_asked:
+        seam.parent.mkdir(parents=True)
+        seam.touch()
+    hosted.writes(RECORDS)
+    work("s1", "claude-code", str(hosted.path), hosted.folder)
+    found = ahead.kept(hosted.folder, "claude-code-s1")
+    assert (found is not None and found.ready is not None) == is_asked
 
 
 @pytest.mark.parametrize("words", ["", "lamp_3.py"])
@@ -101,19 +118,23 @@ def test_only_what_came_since_is_added(
 
 def test_words_that_the_user_went_back_from_are_not_in_it(hosted: Hosted) -> None:
     """The file has them still, and the worker had kept them."""
-    hosted.looks(RECORDS[:100])
-    gone = {**RECORDS[0], "uuid": "gone", "parentUuid": RECORDS[99]["uuid"]}
+    hosted.looks(RECORDS[:101])
+    gone = {**RECORDS[0], "uuid": "gone", "parentUuid": RECORDS[100]["uuid"]}
     gone["message"] = {"role": "user", "content": EARLY}
     answer = {**RECORDS[-1], "uuid": "gone-2", "parentUuid": "gone"}
     answer["message"] = {**RECORDS[-1]["message"], "id": "m-gone"}
     more = {**answer, "uuid": "gone-3", "parentUuid": "gone-2"}
     more["message"] = {**RECORDS[-1]["message"], "id": "m-gone-2"}
-    hosted.looks([*RECORDS[:100], gone, answer, more])
+    hosted.looks([*RECORDS[:101], gone, answer, more])
     with hosted.session() as store:
         words = [turn.user_message for turn in Session("claude-code-s1", store).turns()]
     assert EARLY in words
-    hosted.path.write_text("\n".join(map(json.dumps, [*RECORDS[:100], gone, *RECORDS[100:]])))
-    found = hosted.asks(ROWS)
+    again = {**gone, "uuid": "again", "message": {"role": "user", "content": "Go on."}}
+    rest = [{**RECORDS[101], "parentUuid": "again"}, *RECORDS[102:]]
+    hosted.writes([*RECORDS[:101], gone, answer, more, again, *rest])
+    place = next(n for n, row in enumerate(ROWS) if row["handle"] == RECORDS[101]["uuid"])
+    said = {"role": "user", "text": "Go on.", "toolUses": [], "handle": "again"}
+    found = hosted.asks([*ROWS[:place], said, *ROWS[place:]])
     assert EARLY not in json.dumps(found)
     assert kept(hosted) == outputs_of(ROWS)
 
