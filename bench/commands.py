@@ -395,6 +395,15 @@ def hook(out: Out) -> None:
     report(found, out, made.origin(found), made.tables(found))
 
 
+def answers(out: Out) -> None:
+    """Measure how long Claude Code waits for a context in the place of its own compaction."""
+    from bench import answers as made
+
+    with measuring() as watch:
+        found = made.measure(watch=watch)
+    report(found, out, made.origin(found), made.tables(found))
+
+
 def adapters(results: Path, out: Out) -> None:
     """Measure adapters for agent frameworks: what a request costs, and what a long loop sends.
 
@@ -492,6 +501,7 @@ COMMANDS: tuple[tuple[options.Command, str], ...] = (
     (roundtrips, "sessions"),
     (fleets, "sessions"),
     (hook, ""),
+    (answers, ""),
     (adapters, ".adapters/results.jsonl"),
     (put_back, "sessions"),
     (replaced, "sessions --questions questions"),

@@ -1,5 +1,4 @@
-"""How long a host waits for `kedgeline hook` and for a context in the place of its own compaction,
-from the start of the interpreter to its end."""
+"""How long a host waits for `kedgeline hook`, from the start of the interpreter to its end."""
 
 from __future__ import annotations
 
@@ -9,13 +8,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 from bench.corpus import MEGABYTE, Watch, write_session
-from bench.replaced import Row, rows_of
 from bench.tables import Table
 from kedgeline.model import Value
 
@@ -28,9 +25,6 @@ ADDED = 6
 EVENTS = ("Stop", "UserPromptSubmit", "PreCompact")
 """At every answer, at every word, and before a compaction, when the session is brought up to date
 while the host waits."""
-REPLACED = "a context of ours"
-WINDOW = 4_000_000
-"""Characters that a host hands over at the most: a million tokens."""
 NAME = "bench"
 LOOK_EVERY = 0.02
 
@@ -59,8 +53,6 @@ def measure(*, watch: Watch, sizes: tuple[int, ...] = SIZES, rounds: int = ROUND
         for event in EVENTS:
             watch(f"{event}, {size} MB")
             found.append(_told(size, event, rounds))
-        watch(f"{REPLACED}, {size} MB")
-        found.append(_replaced(size, rounds))
     start = [_timed([sys.executable, "-c", "pass"], b"", {}) for _ in range(rounds)]
     return Hooks(version=version("kedgeline"), start=median(start), told=tuple(found))
 
@@ -83,43 +75,6 @@ def _told(size: int, event: str, rounds: int) -> Told:
     first, *others = times
     slow = sorted(others)[max(0, round(0.95 * len(others)) - 1)]
     return Told(megabytes=size, event=event, first=first, usual=median(others), slow=slow)
-
-
-def _replaced(size: int, rounds: int) -> Told:
-    """Window by window, each with what was given for those before; a session that has one window is
-    taken again and again, under another name."""
-    command = [sys.executable, "-m", "kedgeline", "host-compact", "claude-code"]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "session.jsonl"
-        write_session(path, size * MEGABYTE)
-        rows = rows_of([json.loads(line) for line in path.read_bytes().splitlines()])
-        environment = {"XDG_STATE_HOME": folder, "KEDGELINE_STORE": f"{folder}/store"}
-        times: list[float] = []
-        while len(times) <= rounds:
-            name, given = f"{NAME}-{len(times)}", list[Row]()
-            for window in _windows(rows):
-                asked = json.dumps({"messages": [*given, *window], "session": name}).encode()
-                began = time.perf_counter()
-                done = subprocess.run(
-                    command, input=asked, capture_output=True, env=_around(environment), check=True
-                )
-                times.append(1_000 * (time.perf_counter() - began))
-                given = json.loads(done.stdout)["messages"]
-    first, *others = times
-    slow = sorted(others)[max(0, round(0.95 * len(others)) - 1)]
-    return Told(megabytes=size, event=REPLACED, first=first, usual=median(others), slow=slow)
-
-
-def _windows(rows: list[Row]) -> Iterator[list[Row]]:
-    """Each begins with a word of the user."""
-    found, length = list[Row](), 0
-    for row in rows:
-        if length > WINDOW and row["text"] and row["role"] == "user":
-            yield found
-            found, length = [], 0
-        found.append(row)
-        length += len(json.dumps(row))
-    yield found
 
 
 def _around(environment: dict[str, str]) -> dict[str, str]:
@@ -181,6 +136,4 @@ def origin(found: Hooks) -> str:
 
 
 def _goal(one: Told) -> str:
-    if one.event == REPLACED:
-        return {10: "≤ 300 ms", 100: "≤ 1,000 ms"}.get(one.megabytes, "")
     return "≤ 150 ms" if one.event != "PreCompact" else ""

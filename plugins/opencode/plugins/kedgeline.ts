@@ -18,6 +18,8 @@ const REPLACING: string[] = ["kedgeline", "host-compact", "opencode"]
 const SERVER: string[] = ["kedgeline", "mcp"]
 const ROOM = 0
 const MILLISECONDS = 10_000
+/** How long a summary is waited for: OpenCode's own takes as long. */
+const REPLACE_MILLISECONDS = 30_000
 const REDUCE_OUTPUTS: boolean = false
 const MOST_BYTES = 16 * 1024 * 1024
 /** Characters of what kedgeline says: more is not of kedgeline. */
@@ -59,10 +61,14 @@ async function within<T>(work: () => Promise<T>, rest: T): Promise<T> {
 }
 
 /** What kedgeline prints; nothing where it fails. */
-function call(event: Record<string, unknown>, started = KEDGELINE): Promise<string> {
+function call(
+  event: Record<string, unknown>,
+  started = KEDGELINE,
+  timeout = MILLISECONDS,
+): Promise<string> {
   return new Promise((resolve) => {
     const [program, ...words] = started
-    const options = { timeout: MILLISECONDS, killSignal: "SIGKILL", maxBuffer: MOST_BYTES } as const
+    const options = { timeout, killSignal: "SIGKILL", maxBuffer: MOST_BYTES } as const
     const child = execFile(program, words, options, (error, stdout) =>
       resolve(error ? "" : String(stdout)),
     )
@@ -227,7 +233,8 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
     if (!REPLACING.length) return ""
     const { data } = await client.session.messages({ path: { id } })
     const messages = chat((data ?? []) as Sent)
-    const reply = await call({ messages, session: id, trigger: "auto", room: ROOM }, REPLACING)
+    const asked = { messages, session: id, trigger: "auto", room: ROOM }
+    const reply = await call(asked, REPLACING, REPLACE_MILLISECONDS)
     const summary = reply ? JSON.parse(reply).summary : ""
     return typeof summary === "string" ? summary.trim() : ""
   }
@@ -250,18 +257,20 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
       if (event.type === "session.compacted") aside(tell("PostCompact", event.properties.sessionID))
     },
     "experimental.session.compacting": async ({ sessionID }, output) => {
+      const summary = await replaced(sessionID).catch(() => "")
+      if (summary) {
+        summaries.set(sessionID, summary)
+        output.prompt = "Answer with the one word OK."
+        return
+      }
       const words = ours((await tell("PreCompact", sessionID)).trim())
       if (words && !output.context.includes(words)) output.context.push(words)
-      const summary = await within(() => replaced(sessionID), "")
-      if (!summary) return
-      summaries.set(sessionID, summary)
-      output.prompt = "Answer with the one word OK."
     },
     "experimental.text.complete": async ({ sessionID, messageID }, output) => {
       const summary = summaries.get(sessionID)
       if (!summary) return
       const path = { id: sessionID, messageID }
-      const found = await within(() => client.session.message({ path }), undefined)
+      const found = await client.session.message({ path }).catch(() => undefined)
       const info = found?.data?.info
       if (info?.role !== "assistant" || !info.summary) return // never an ordinary answer
       summaries.delete(sessionID)

@@ -70,7 +70,8 @@ def plugin_text(place: InstallPlace) -> str:
         ADVISING: dumps(launch.argv(REPLACE, OPENCODE.name) if replaces else []),
         "SERVER: string[] = []": dumps(launch.argv(MCP) if place.server else []),
         "ROOM = 0": str(place.room or 0),
-        "MILLISECONDS = 0": f"{HOOK_SECONDS * 1_000:_}",
+        "const MILLISECONDS = 0": f"{HOOK_SECONDS * 1_000:_}",
+        "REPLACE_MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
         f"{REDUCING}false": dumps(bool(place.reducing)),
     }
     return filled("opencode.ts", blanks)
