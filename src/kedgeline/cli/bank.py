@@ -13,11 +13,11 @@ import typer
 from kedgeline.cli.opening import make_redactor, open_session, read_transcript
 from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
-    answer,
     fields,
     harmless,
     rows_table,
     say,
+    say_done,
     show,
     show_rows,
     styled,
@@ -86,7 +86,7 @@ def init(folder: Path | None = None, json: bool = False) -> None:
     bank = open_bank(folder)
     made = bank.begin()
     said = f"{bank.path}: made {', '.join(made) or 'nothing: all files are there'}"
-    answer({"bank": str(bank.path), "made": made}, said, json=json)
+    say_done({"bank": str(bank.path), "made": made}, said, json=json)
 
 
 def add(
@@ -133,7 +133,7 @@ def add(
     if other := _like(opened.path, file):
         say(f"warning: {file!r} becomes a file of its own beside {other!r}; was that meant?")
     added = opened.add(file, new)
-    answer(fields(added, "file id line"), _added_told(added), json=json)
+    say_done(fields(added, "file id line"), _added_told(added), json=json)
 
 
 def _like(folder: Path, file: str) -> str:
@@ -314,7 +314,7 @@ def undo(agent: str | None = None, bank: Path | None = None, json: bool = False)
     """Undo the newest compaction of the bank; entries written since stay."""
     done = open_bank(bank).undo(_who_asks(agent))
     said = f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})"
-    answer({"undone": done.number, "files": done.files}, said, json=json)
+    say_done({"undone": done.number, "files": done.files}, said, json=json)
 
 
 def history(bank: Path | None = None, json: bool = False) -> None:

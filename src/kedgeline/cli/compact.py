@@ -32,13 +32,13 @@ from kedgeline.cli.opening import (
 from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
     Hints,
-    answer,
     console,
     fields,
     harmless,
     mark,
     progress,
     say,
+    say_done,
     show,
     styled,
     table,
@@ -576,4 +576,4 @@ def undo(session: str, json: bool = False, store: str | None = None) -> None:
         f"{session}: compaction {undone.count} is left out; {after:,} tokens are {before:,} again; "
         f"{kept.should_compact().reason}"
     )
-    answer({**done, "tokens_before": before, "tokens_after": after}, said, json=json)
+    say_done({**done, "tokens_before": before, "tokens_after": after}, said, json=json)

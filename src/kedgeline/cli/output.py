@@ -88,7 +88,7 @@ def say(text: str) -> None:
     typer.echo(harmless(text), err=True)
 
 
-def answer(values: Any, said: str, *, json: bool) -> None:
+def say_done(values: Any, said: str, *, json: bool) -> None:
     """What a command did: one object as JSON, or a line on stderr."""
     if json:
         write_json(values)

@@ -17,12 +17,12 @@ from kedgeline.cli.look import turns_marked
 from kedgeline.cli.opening import configured_store, open_kept, open_session
 from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
-    answer,
     console,
     dotted,
     harmless,
     progress,
     say,
+    say_done,
     shorten,
     show,
     styled,
@@ -213,7 +213,7 @@ def unpin(session: str, what: str, json: bool = False, store: str | None = None)
         what <WHAT>: The turn (t12, 12), the words, or the pin's number ('#7').
     """
     gone = open_kept(session, store).unpin(_meant(what))
-    answer(_pin_as_json(gone), f"no longer pinned: {_pin_told(gone)}", json=json)
+    say_done(_pin_as_json(gone), f"no longer pinned: {_pin_told(gone)}", json=json)
 
 
 def _pin_as_json(pin: Pin) -> dict[str, Any]:

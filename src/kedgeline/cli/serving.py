@@ -21,7 +21,7 @@ from kedgeline.cli.opening import (
     written_to,
 )
 from kedgeline.cli.options import SessionSource
-from kedgeline.cli.output import answer, bytes_told, progress, say, show, write_json
+from kedgeline.cli.output import bytes_told, progress, say, say_done, show, write_json
 from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.read import plain_file
 from kedgeline.planning import POLICY
@@ -102,7 +102,7 @@ def _serve_http(
 
 def _announce(values: dict[str, Any], said: str, *, json: bool) -> None:
     """Where it serves, also for a program that waits for that."""
-    answer(values, said, json=json)
+    say_done(values, said, json=json)
     sys.stdout.flush()
 
 

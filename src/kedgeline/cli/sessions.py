@@ -14,13 +14,13 @@ import typer
 
 from kedgeline.cli.opening import configured_store, make_redactor, open_kept, written_to
 from kedgeline.cli.output import (
-    answer,
     bytes_told,
     count,
     fields,
     progress,
     rows_table,
     say,
+    say_done,
     shorten,
     show,
     show_rows,
@@ -98,7 +98,7 @@ def add(
         told += f"; {count(done.taken_back, 'turn')} taken back"
     if done.undone:
         told += f"; {count(done.undone, 'compaction')} left out, which had folded such turns"
-    answer({"session": session, **done._asdict()}, f"{session}: {told}", json=json)
+    say_done({"session": session, **done._asdict()}, f"{session}: {told}", json=json)
 
 
 def sessions(json: bool = False, store: str | None = None) -> None:
@@ -221,7 +221,7 @@ def export(
         f"{report.texts:,} large texts, {bytes_told(report.bytes)}, {secrets}"
     )
     values = {"file": file, **fields(report, "session entries texts bytes redacted")}
-    answer(values, said, json=json)
+    say_done(values, said, json=json)
 
 
 def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> ExportReport:
@@ -271,7 +271,7 @@ def import_command(
     origin = "" if report.origin == report.session else f" (it was {report.origin})"
     secrets = ", secrets left out" if report.redacted else ""
     counts = f"{report.entries:,} entries, {report.texts:,} large texts"
-    answer(report, f"imported {report.session}{origin}: {counts}{secrets}", json=json)
+    say_done(report, f"imported {report.session}{origin}: {counts}{secrets}", json=json)
 
 
 @contextmanager
