@@ -199,7 +199,7 @@ def test_the_plain_call_knows_the_model_and_what_is_beside_the_list() -> None:
 
 def test_nothing_is_stored_unless_it_is_asked_for(tmp_path: Path) -> None:
     messages = openai_chat(long_talk())
-    with pytest.raises(UserError, match="together with the store"):
+    with pytest.raises(UserError, match="store="):
         kedgeline.compact(messages, WINDOW, session="audit")
     kedgeline.compact(messages, WINDOW, session="audit", store=tmp_path / "store")
     with kedgeline.Session.open("audit", tmp_path / "store") as session:

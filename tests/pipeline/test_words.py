@@ -90,7 +90,7 @@ def test_words_that_the_turns_hold_stand_in_the_summary_and_are_told_apart() -> 
 
 
 def test_a_style_without_a_place_for_words_refuses_a_model() -> None:
-    with pytest.raises(UserError, match="outcomes has no place"):
+    with pytest.raises(UserError, match="use anchored"):
         compact(session(), TIGHT, style="outcomes", model=Scripted([]), counter=ESTIMATE)
 
 

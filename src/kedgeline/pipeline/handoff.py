@@ -272,20 +272,21 @@ def summarize(transcript: Transcript, *, redactor: Redactor | None = REDACTOR) -
 
 def hand_on(summary: Summary, room: int, count: Count) -> HandedOn:
     """The hand-off in so many tokens, and what the probes find in it. Where it may not stand, what
-    every hand-off must say comes before all else."""
+    every hand-off must say comes before all else; then all that is asked for."""
     probes = asked(summary, room)
     text = handoff(summary, room, count)
-    first = HandedOn(text, verify(summary, text, probes))
-    if first.verdict.accepted:
-        return first
-    must = filter(must_be_said, probes)
-    needed = wanted(items_of(summary), must, story_of(summary))
-    text = handoff(summary, room, count, wanted=needed)
-    return max(
-        first,
-        HandedOn(text, verify(summary, text, probes), needed),
-        key=lambda one: (-len(one.verdict.critical_failures), one.verdict.score or 0.0),
-    )
+    best = HandedOn(text, verify(summary, text, probes))
+    for first in ([*filter(must_be_said, probes)], probes):
+        if not best.verdict.accepted:
+            needed = wanted(items_of(summary), first, story_of(summary))
+            text = handoff(summary, room, count, wanted=needed)
+            found = HandedOn(text, verify(summary, text, probes), needed)
+            best = max(best, found, key=_rank)
+    return best
+
+
+def _rank(one: HandedOn) -> tuple[int, float]:
+    return -len(one.verdict.critical_failures), one.verdict.score or 0.0
 
 
 def level(summary: Summary, tokens: int, count: Count) -> str:
