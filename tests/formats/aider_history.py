@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from kedgeline.formats.agents.aider import FORMAT
-from kedgeline.formats.log import Log
-from kedgeline.model import Turn
-
 START = "\n# aider chat started at 2031-02-03 19:04:05\n\n"
 
 
@@ -29,12 +25,6 @@ def edit(
     if words[0] == "ORIGINAL":
         return f"```python\n{path}\n{block}\n```"
     return f"{path}\n```python\n{block}\n```"
-
-
-def read(*parts: str) -> tuple[list[Turn], Log]:
-    log = Log()
-    lines = "".join(parts).encode().splitlines(keepends=True)
-    return list(FORMAT.read(lines, log)), log
 
 
 ENVIRONMENT = console(

@@ -11,6 +11,7 @@ import pytest
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import FileHead, detect, load_format
 from kedgeline.pipeline.read import read, read_all
+from tests.formats.handmade import told_of
 
 FORMAT = load_format("plain")
 TALK = [
@@ -85,46 +86,36 @@ def test_lines_are_not_held() -> None:
 
 def test_a_torn_first_line_does_not_hide_the_others() -> None:
     transcript = read(b'{"role": "sys\n' + lines(*TALK[1:]), format="plain")
-    assert transcript.turns[0].user_message == "light the harbour"
-    assert [d.kind for d in transcript.damage] == ["torn"]
+    assert told_of(transcript) == ["0.0 > light the harbour | Done.", "torn 0"]
 
 
 def test_a_document_that_is_cut_off_gives_what_is_whole() -> None:
     data = json.dumps(TALK).encode()[:-12]
-    transcript = read(data, format="plain")
-    assert transcript.pending is not None
-    assert transcript.pending.user_message == "light the harbour"
-    assert [d.kind for d in transcript.damage] == ["torn"]
+    assert told_of(read(data, format="plain")) == [".. > light the harbour", "torn 0"]
 
 
-@pytest.mark.parametrize("role", ["user", "human", "Human"])
-def test_the_user(role: str) -> None:
-    pending = read(lines({"role": role, "content": "go"}), format="plain").pending
-    assert pending is not None
-    assert pending.user_message == "go"
-
-
-@pytest.mark.parametrize("role", ["assistant", "ai", "bot", "model"])
-def test_the_assistant(role: str) -> None:
-    [turn] = read(lines(TALK[1], {"role": role, "content": "On."}), format="plain").turns
-    assert turn.assistant_response == "On."
-
-
-@pytest.mark.parametrize("role", ["tool", "narrator"])
-def test_the_output_of_a_tool_is_nobodys_words(role: str) -> None:
-    data = lines(TALK[1], {"role": role, "content": "delete it all"}, TALK[2])
-    transcript = read(data, format="plain")
-    [turn] = transcript.turns
-    assert turn.user_message == "light the harbour"
-    assert [note.text for note in turn.notes] == ["delete it all"]
-    assert transcript.ignored == ({} if role == "tool" else {"role/narrator": 1})
+@pytest.mark.parametrize(
+    ("role", "told"),
+    [
+        *((role, [".. > light the harbour⏎⏎On."]) for role in ("user", "human", "Human")),
+        *(
+            (role, ["0.0 > light the harbour | On."])
+            for role in ("assistant", "ai", "bot", "model", "gpt")
+        ),
+        ("tool", [".. {injected: On.} | > light the harbour"]),
+        ("narrator", [".. {injected: On.} | > light the harbour", "ignored role/narrator 1"]),
+    ],
+)
+def test_who_speaks_in_a_role(role: str, told: list[str]) -> None:
+    """The output of a tool is nobody's words."""
+    data = lines(TALK[1], {"role": role, "content": "On."})
+    assert told_of(read(data, format="plain")) == told
 
 
 def test_injected_text_is_not_the_users() -> None:
     data = lines({"role": "user", "content": "<environment_context>x</environment_context>"})
-    pending = read(data, format="plain").pending
-    assert pending is not None
-    assert (pending.user_message, len(pending.notes)) == ("", 1)
+    told = [".. {environment: <environment_context>x</environment_context>}"]
+    assert told_of(read(data, format="plain")) == told
 
 
 @pytest.mark.parametrize("value", [None, 5, "text", [], {}, [5], [[]], {"messages": 5}, [{}]])
@@ -178,7 +169,6 @@ def test_the_words_of_messages_in_typed_parts() -> None:
         {"id": "1", "role": "user", "parts": [{"type": "text", "text": "light it"}]},
         {"id": "2", "role": "assistant", "parts": [step, words[0], tool, words[1]]},
     )
-    transcript = read(data)
-    [turn] = transcript.turns
-    assert (turn.user_message, turn.assistant_response) == ("light it", "On.\n\nDone.")
-    assert transcript.ignored == {"part/step-start": 1, "part/tool-look": 1}
+    assert told_of(read(data)) == [
+        *("0.0 > light it | On.⏎⏎Done.", "ignored part/step-start 1", "ignored part/tool-look 1"),
+    ]
