@@ -5,7 +5,6 @@ from kedgeline.formats.registry import (
     Exchange,
     FileHead,
     Format,
-    GrowingSession,
     Grows,
     HasCompanions,
     Provider,
@@ -18,6 +17,7 @@ from kedgeline.formats.registry import (
     provider_names,
     recognise,
 )
+from kedgeline.formats.session import GrowingSession
 
 __all__ = [
     "Exchange",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from math import inf, isfinite
@@ -37,13 +37,6 @@ def maybe_tokens(value: Any) -> int | None:
     """A number of tokens that one message can have; None for what is negative, too large or no
     whole number."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
-
-
-def tokens_in(value: Any, *names: str) -> Counter[str]:
-    """Those of the named fields that are numbers of tokens, others count 0. Empty where none is:
-    then nothing was reported."""
-    found = {name: maybe_tokens(mapping(value).get(name)) for name in names}
-    return Counter({name: number for name, number in found.items() if number is not None})
 
 
 def mapping(value: Any) -> Record:

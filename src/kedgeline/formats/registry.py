@@ -17,6 +17,7 @@ import msgspec
 from kedgeline.errors import BrokenPlugin, UnknownName
 from kedgeline.formats.log import Log
 from kedgeline.formats.records import NOTHING, Lines, Record, closed, documented, given_back
+from kedgeline.formats.session import GrowingSession
 from kedgeline.model import Transcript, Turn
 from kedgeline.settings import FAULTS, load_registered, names
 
@@ -185,24 +186,6 @@ class Unread(NamedTuple):
 
 
 @runtime_checkable
-class Particular(Protocol):
-    """A format of messages that can say beforehand what it would lose of one."""
-
-    def unread(self, message: Record) -> Unread | None: ...
-
-
-class GrowingSession(Protocol):
-    """A session that is read while it is written. All it knows is plain data: it can be put away
-    between two looks."""
-
-    def take(self, lines: Lines) -> Iterator[Turn]:
-        """The next lines, each of them whole."""
-
-    def finish(self) -> Iterator[Turn]:
-        """What is still open. Nothing can be taken afterwards."""
-
-
-@runtime_checkable
 class Grows(Protocol):
     """A format whose files are only ever added to, so that what was read need not be read again."""
 
@@ -270,12 +253,9 @@ def load_provider(name: str) -> Provider:
 
 def unread_in(name: str, messages: Iterable[Record]) -> tuple[int, Unread] | None:
     """The first message of which a format would lose something, by its number, and what."""
-    found = load_format(name)
-    if isinstance(found, Particular):
-        for number, message in enumerate(messages):
-            if (unread := found.unread(message)) is not None:
-                return number, unread
-    return None
+    of = getattr(load_format(name), "unread", None)  # only formats of messages can say it
+    found = ((number, of(message)) for number, message in enumerate(messages if of else ()))
+    return next((one for one in found if one[1] is not None), None)
 
 
 def is_provider(name: str) -> bool:

@@ -303,19 +303,21 @@ class LinesFormat:
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return self.reader(log).turns(self.records(lines, log))
 
-    def growing(self, log: Log) -> GrowingFile:
-        return GrowingFile(self, self.reader(log), log)
+    def growing(self, log: Log) -> GrowingSession:
+        return GrowingSession(self, self.reader(log), log)
 
 
-class GrowingFile(NamedTuple):
-    """A session that is read while it is written: its last turns are not complete yet."""
+class GrowingSession(NamedTuple):
+    """A session that is read while it is written."""
 
     format: LinesFormat
     reader: SessionReader
     log: Log
 
     def take(self, lines: Lines) -> Iterator[Turn]:
+        """The next lines, each of them whole."""
         return self.reader.passing(self.format.records(lines, self.log))
 
     def finish(self) -> Iterator[Turn]:
+        """What is still open. Nothing can be taken afterwards."""
         return self.reader.finish()

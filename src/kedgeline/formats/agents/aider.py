@@ -146,11 +146,7 @@ LINES_ABOVE = 4
 """How far above a block its file name may stand: fences may come between."""
 VERDICTS = (
     (re.compile(r"Applied edit to (.+)$"), True, False),
-    (
-        re.compile(r"(?:Did not apply|Failed to apply) edit to (.+?)(?: \(--dry-run\))?$"),
-        False,
-        False,
-    ),
+    (re.compile(r"(?:Did not|Failed to) apply edit to (.+?)(?: \(--dry-run\))?$"), False, False),
     (re.compile(r"Skipping edits? to (.+?)(?: that matches .*)?$"), False, True),
 )
 """What is said of the edits of a file: whether they succeeded, and whether the user refused."""
@@ -287,6 +283,8 @@ _OWN_NOTES: tuple[tuple[re.Pattern[str], NoteKind], ...] = (
 """Console lines that are a note of their own wherever they stand."""
 _COUNT = re.compile(r"([\d.,]{1,16})([kM]?) (sent|received|cache write|cache hit)")
 _UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
+OUTPUTS: dict[str, NoteKind] = {"shell": "shell_output", "command": "command_output"}
+"""What the console says behind a note of the user's."""
 _FACTS = (
     ("client", "aider v", re.compile(r"Aider v(\S+)$")),
     ("model", "", re.compile(r"(?:Models?|Main model): (\S+) with ")),
@@ -446,12 +444,8 @@ class _Session(SessionReader):
         self._begun = True
         found, repeated = _heard("\n".join(said.lines))
         kinds = {piece.kind for piece in found if isinstance(piece, Note)}
-        self._output = (
-            "shell_output"
-            if "shell" in kinds
-            else "command_output"
-            if "command" in kinds
-            else "injected"
+        self._output = OUTPUTS.get(
+            next((kind for kind in kinds if kind in OUTPUTS), ""), "injected"
         )
         words = "\n\n".join(piece.text for piece in found if isinstance(piece, Text))
         if not words or words != self._repeated:

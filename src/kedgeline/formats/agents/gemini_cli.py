@@ -19,12 +19,11 @@ from kedgeline.formats.records import (
     mapping,
     mappings,
     string,
-    tokens_in,
 )
 from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
-from kedgeline.model import Media, Note, NoteKind, Text, Thinking, ToolCall, ToolResult, Turn, Usage
+from kedgeline.model import Media, Note, NoteKind, Text, Thinking, ToolCall, ToolResult, Turn
 
 NAME = "gemini-cli"
 NOTES: dict[str, NoteKind] = {"info": "injected", "warning": "injected", "error": "failure"}
@@ -145,7 +144,8 @@ class _Chat(SessionReader):
             return
         self.facts(model=message.get("model"))
         about: Record = {"model": message.get("model"), "message_id": message.get("id")}
-        usage = _usage(message.get("tokens"))
+        names = (("input", "tool"), ("output", "thoughts"), "cached")
+        usage = pieces.usage_in(message.get("tokens"), *names, within=True)
         self.answer(line, said, results, time=time, usage=usage, **about)
         hooks = [words for item in items for words in _hooks(item)]
         self.user(line, [Note(kind="hook", text=words) for words in hooks], time=time)
@@ -243,18 +243,6 @@ def _change(call: ToolCall, item: Record) -> pieces.Change:
     if call.verb not in ("write", "edit") or "originalContent" not in shown:
         return ""
     return "update" if shown["originalContent"] else "create"
-
-
-def _usage(counts: Any) -> Usage | None:
-    """Tokens of one answer; what came from the cache is counted within the input."""
-    found = tokens_in(counts, "input", "output", "cached", "thoughts", "tool")
-    if not found:
-        return None
-    return Usage(
-        input=max(found["input"] - found["cached"], 0) + found["tool"],
-        output=found["output"] + found["thoughts"],
-        cache_read=found["cached"],
-    )
 
 
 class _GeminiCli:

@@ -17,12 +17,11 @@ from kedgeline.formats.records import (
     maybe_whole,
     numbered_items,
     string,
-    tokens_in,
 )
 from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
-from kedgeline.model import Note, ToolCall, ToolResult, Turn, Usage
+from kedgeline.model import Note, ToolCall, ToolResult, Turn
 
 SHELL = "bash"
 ACTION_FENCE = "```mswea_bash_command"
@@ -45,21 +44,22 @@ NOT_EXECUTED = "action was not executed"
 """The exception the client notes for calls the user did not let run."""
 
 Sentence = Literal["rejection", "interruption", "task", "shell"]
+_REJECTED = r"The user rejected your commands? with the following message:|Switching to human mode"
 _SENTENCES: tuple[tuple[re.Pattern[str], Sentence], ...] = (
-    (
-        re.compile(
-            r"Commands? not executed[.:] *"
-            r"(?:The user rejected your commands? with the following message:"
-            r"|Switching to human mode)?"
-        ),
-        "rejection",
-    ),
+    (re.compile(rf"Commands? not executed[.:] *(?:{_REJECTED})?"), "rejection"),
     (re.compile(r"Interrupted by user: *(?:Temporary interruption caught\.)?"), "interruption"),
     (re.compile(r"The user added a new task: *"), "task"),
     (re.compile(r"User command: *"), "shell"),
 )
 """How the client introduces what the user typed while it ran."""
 _FENCE = re.compile(r"```\w*\n|\n?```\s*$")
+
+
+COUNTS = (
+    ("prompt_tokens", "input_tokens"),
+    ("completion_tokens", "output_tokens"),
+    "cached_tokens",
+)
 
 
 class _Run(SessionReader):
@@ -94,12 +94,16 @@ class _Run(SessionReader):
     def _assistant(self, line: Line, message: Record) -> None:
         extra = mapping(message.get("extra"))
         response = mapping(extra.get("response")) or message
+        counts = mapping(response.get("usage"))
+        details = mapping(counts.get("prompt_tokens_details"))
         self.answer(
             line,
             [self.numbered(piece, "action") for piece in _said(message)],
             time=extra.get("timestamp", message.get("timestamp")),
             model=string(response.get("model")) or self.log.latest("model"),
-            usage=_usage(response.get("usage")),
+            usage=pieces.usage_in(
+                {**counts, **details}, SENT, RECEIVED, "cached_tokens", within=True
+            ),
         )
         self._answered, self._shell = True, False
 
@@ -201,18 +205,6 @@ def _response_item(item: Record) -> list[Piece]:
     if kind == "reasoning":
         return pieces.reasoning(item)
     return pieces.texts(pieces.plain_words(item.get("content")))
-
-
-def _usage(value: Any) -> Usage | None:
-    names = ("prompt_tokens", "input_tokens", "completion_tokens", "output_tokens")
-    found = tokens_in(value, *names)
-    details = mapping(value).get("prompt_tokens_details")
-    cached = tokens_in(details, "cached_tokens")["cached_tokens"]
-    sent = found["prompt_tokens"] or found["input_tokens"]
-    received = found["completion_tokens"] or found["output_tokens"]
-    if not sent and not received:
-        return None
-    return Usage(input=max(sent - cached, 0), output=received, cache_read=cached)
 
 
 class MiniSweAgent:

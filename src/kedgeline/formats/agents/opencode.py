@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import (
@@ -13,9 +15,9 @@ from kedgeline.formats.records import (
     document,
     mapping,
     mappings,
+    maybe_tokens,
     maybe_whole,
     string,
-    tokens_in,
 )
 from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
@@ -223,15 +225,12 @@ def _signature(part: Record) -> str:
 
 def _usage(counts: Any) -> Usage | None:
     """Tokens of a message; only in some versions does the output count the reasoning too."""
-    found = tokens_in(counts, "input", "output", "total")
-    cache = tokens_in(mapping(counts).get("cache"), "read", "write")
-    if not found and not cache:
-        return None
-    given, read, written = found["input"], cache["read"], cache["write"]
-    known = "total" in found and "input" in found
-    rest = found["total"] - given - read - written if known else 0
-    output = max(rest, found["output"])
-    return Usage(input=given, output=output, cache_read=read, cache_write=written)
+    known = {**mapping(counts), **mapping(mapping(counts).get("cache"))}
+    usage = pieces.usage_in(known, "input", "output", "read", "write")
+    total = maybe_tokens(known.get("total"))
+    if usage is None or total is None or "input" not in known:
+        return usage
+    return replace(usage, output=max(total - usage.context, usage.output))
 
 
 class _OpenCode:
