@@ -55,11 +55,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Sentence], ...] = (
 _FENCE = re.compile(r"```\w*\n|\n?```\s*$")
 
 
-COUNTS = (
-    ("prompt_tokens", "input_tokens"),
-    ("completion_tokens", "output_tokens"),
-    "cached_tokens",
-)
+SENT, RECEIVED = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+"""Names of counts, of which a client has one."""
 
 
 class _Run(SessionReader):
