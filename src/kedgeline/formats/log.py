@@ -55,7 +55,7 @@ Kept = TypeVar("Kept")
 
 def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEMBERED) -> None:
     """Keep a value under a key, and no more than `most`: the oldest goes."""
-    if key not in known and len(known) >= most:
+    if len(known) >= most and key not in known:
         del known[next(iter(known))]
     known[key] = value
 

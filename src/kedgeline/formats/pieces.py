@@ -329,6 +329,8 @@ def utc_time(value: Any) -> datetime | None:
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
+            if time.tzinfo is UTC:  # as most clients write it
+                return time
             return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
@@ -352,18 +354,25 @@ def usage_in(
     """Tokens by the names that a client counts them under, several of which may add up; None where
     it counts nothing. With `within` what came from the cache, or went into it, is part of the
     input."""
-    counts = mapping(counts)
-    slots = [(name,) if isinstance(name, str) else name for name in (given, output, read, written)]
-    known = [[maybe_tokens(counts.get(name)) for name in names] for names in slots]
-    if all(number is None for numbers in known for number in numbers):
+    if not isinstance(counts, dict):
         return None
-    sent, received, cached, stored = (sum(filter(None, numbers)) for numbers in known)
+    known = [_count(counts, names) for names in (given, output, read, written)]
+    if known == [None] * 4:
+        return None
+    sent, received, cached, stored = (number or 0 for number in known)
     return Usage(
         input=max(sent - cached - stored, 0) if within else sent,
         output=received,
         cache_read=cached,
         cache_write=stored,
     )
+
+
+def _count(counts: Record, names: Names) -> int | None:
+    if isinstance(names, str):
+        return maybe_tokens(counts.get(names))
+    several = [maybe_tokens(counts.get(name)) for name in names]
+    return None if several == [None] * len(names) else sum(filter(None, several))
 
 
 # Whose words stand under the user's role: what a person typed, and what clients wrote.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -149,8 +149,8 @@ class _Draft:
         )
 
 
-def _joined(texts: Iterable[str]) -> str:
-    return "\n\n".join(text for text in texts if text)
+def _joined(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else "\n\n".join(filter(None, texts))
 
 
 class Assembler:
