@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kedgeline.formats.editing import NewOutput, with_outputs
 from kedgeline.formats.registry import FileHead, load_format
 from kedgeline.model import Media, Note, Opaque, Text, Thinking, Transcript, Turn
 from kedgeline.pipeline.read import read as read_file
@@ -259,6 +260,14 @@ def test_a_masked_output_is_written_masked(
     transcript = transcript_of(name, messages)
     back = written(changed(transcript, **masked(transcript.turns[0])), name)
     assert back.messages == [*messages[:2], expected]
+
+
+def test_outputs_that_are_no_texts_stay_in_a_list_that_is_given_back() -> None:
+    """An output of the shell is a list of runs, and no provider takes a text in its place."""
+    new = [NewOutput(0, "c1", "[masked]")]
+    assert with_outputs("openai-responses", SHELL, new) == SHELL
+    called = R.output("c1", LONG)
+    assert with_outputs("openai-responses", called, new) == R.output("c1", "[masked]")
 
 
 def test_changed_parameters_are_written_changed() -> None:

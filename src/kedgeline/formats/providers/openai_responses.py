@@ -80,7 +80,7 @@ class OpenAIResponses(ProviderShape):
     roles = ("user", "assistant", "system", "developer")
     system_inside = True
     names = OPENAI_NAMES
-    outputs = Outputs("", tuple(OUTPUTS), "call_id", "output")
+    outputs = Outputs("", tuple(f"{kind}_output" for kind in NAMED), "call_id", "output")
 
     def knows(self, message: Record) -> bool:
         return not message.keys() & OTHER_RECORDS
