@@ -26,20 +26,26 @@ PLAN = "# Plan\nAlways deploy on Fridays."
 
 
 def session(*steps: Any) -> Records:
-    """A session of words of the user's, blocks of one answer in a list, `(call, output)` results
-    and records of other kinds with their fields."""
-    records = Records()
-    for number, step in enumerate(steps):
+    return extended(Records(), *steps)
+
+
+def extended(records: Records, *steps: Any) -> Records:
+    """The session with words of the user's, blocks of one answer in a list, `(call, output)`
+    results, and records of other kinds with their fields."""
+    for step in steps:
         if isinstance(step, str):
             records.user(step)
         elif isinstance(step, list):
             blocks = [text(block) if isinstance(block, str) else block for block in step]
-            records.assistant(f"m{number}", *blocks)
+            records.assistant(f"m{len(records.lines)}", *blocks)
         elif isinstance(step, tuple):
             records.result(*step)
         else:
-            kind = step.pop("kind")
-            getattr(records, kind)(**step) if kind == "user" else records.add(kind, **step)
+            fields = {name: value for name, value in step.items() if name != "kind"}
+            if step["kind"] == "user":
+                records.user(**fields)
+            else:
+                records.add(step["kind"], **fields)
     return records
 
 
@@ -212,13 +218,9 @@ TOLD: dict[str, tuple[list[Any], list[str]]] = {
 }
 
 
-def fresh(steps: list[Any]) -> list[Any]:
-    return [dict(step) if isinstance(step, dict) else step for step in steps]
-
-
 @pytest.mark.parametrize(("steps", "expected"), TOLD.values(), ids=TOLD)
 def test_what_a_session_tells(steps: list[Any], expected: list[str]) -> None:
-    assert told(session(*fresh(steps))) == expected
+    assert told(session(*steps)) == expected
 
 
 def test_records_of_one_message_id_are_one_turn() -> None:
@@ -483,21 +485,12 @@ def test_parallel_results_hanging_on_earlier_records_are_no_rewind() -> None:
 def test_a_rewind_takes_back_the_compactions_behind_it() -> None:
     records = session("one", ["1"])
     fork = records.add("file-history-snapshot")
-    for step in fresh(["two", ["2"], *COMPACTED]):
-        if isinstance(step, list):
-            records.assistant("m2", text("2"))
-        elif isinstance(step, str):
-            records.user(step)
-        else:
-            kind = step.pop("kind")
-            records.user(**step) if kind == "user" else records.add(kind, **step)
-    records.user("two, but better", parent=fork)
-    records.assistant("m3", text("2b"))
+    extended(records, "two", ["2"], *COMPACTED, user("two, but better", parent=fork), ["2b"])
     assert records.read()[1].compactions == []
 
 
 def test_what_is_known_of_compactions() -> None:
-    steps = fresh(TOLD["a compaction by the client is exposed and is not a prompt"][0])
+    steps = TOLD["a compaction by the client is exposed and is not a prompt"][0]
     summary, cleared = session(*steps).read()[1].compactions
     assert (summary.trigger, summary.tokens_before) == ("auto", 160_000)
     assert (summary.source.first, summary.source.last) == (2, 3)
@@ -583,7 +576,7 @@ def test_session_facts_are_kept_with_their_changes() -> None:
 
 
 def test_a_cleared_context_is_a_new_start() -> None:
-    steps = fresh(TOLD["a new chain begins with a cleared context and keeps what was"][0])
+    steps = TOLD["a new chain begins with a cleared context and keeps what was"][0]
     assert "1 start 2026-01-01T00:00:02.000Z" in Was(*session(*steps).read()).facts
 
 

@@ -32,6 +32,7 @@ from kedgeline.model import (
 from tests.claude import Records
 from tests.claude import text as claude_text
 from tests.claude import use as claude_use
+from tests.formats.provider_lists import A
 from tests.providers import NAMES, RICH, rewritten, told, transcript_of, written
 from tests.strategies import PROVIDERS
 from tests.validity import problems, same_json
@@ -216,24 +217,7 @@ def cut(provider: str, messages: list[dict[str, Any]]) -> tuple[list[dict[str, A
     return back.messages, list(back.left_out)
 
 
-def user(*blocks: dict[str, Any]) -> dict[str, Any]:
-    return {"role": "user", "content": list(blocks)}
-
-
-def assistant(*blocks: dict[str, Any]) -> dict[str, Any]:
-    return {"role": "assistant", "content": list(blocks)}
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
-
-
-def use(call_id: str) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call_id, "name": "run", "input": {}}
-
-
-def result(call_id: str, output: str = "ok") -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": call_id, "content": output}
+user, assistant, text, use, result = A.user, A.said, A.text, A.use, A.result
 
 
 def test_results_of_two_messages_in_one_come_back_unchanged() -> None:
