@@ -266,8 +266,12 @@ ATTEMPTS = 8
 DEEPEST = 200
 """Brackets inside each other in a document that is nested deeper than can be read; records have
 a dozen."""
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+_TEXT = r'"(?:[^"\\]|\\.)*+"'
+_TOKEN = re.compile(
+    rf'{_TEXT}|\{{(?:{_TEXT}|[^"{{}}\[\]])*+\}}|[\[\]{{}},:]|[^\s"\[\]{{}},:]++', re.DOTALL
+)
+"""Objects that hold no others are one; most are such."""
+_BRACKET = re.compile(rf"{_TEXT}|[\[\]{{}},]", re.DOTALL)
 _NUMBER = re.compile(r"-?\d[\d.eE+-]*(?=[\s,\]}])")
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _SKIPPED = b"\xef\xbb\xbf\0"
@@ -369,7 +373,7 @@ def _whole_part(text: str) -> tuple[int, str]:
         elif token in ",:" or (token[0] == '"' and closing[-1:] == ["}"] and before in ("{", ",")):
             before = token  # a name is nothing without its value
             continue
-        elif not (token[0] == '"' or token in _WORDS or _NUMBER.match(text, found.start())):
+        elif not (token[0] in '"{' or token in _WORDS or _NUMBER.match(text, found.start())):
             break  # a number may go on behind the cut
         end, before = behind, token
         if not closing:
