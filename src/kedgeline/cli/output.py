@@ -282,8 +282,8 @@ class Tell(Protocol):
 
 @contextmanager
 def progress(what: str) -> Iterator[Tell]:
-    """Says what is done, how much of it and for how long: to a person who watches in a line that
-    changes, into a file in a line a while. What is given is told what it is about now."""
+    """Shows what is being done, how much of it and for how long: on a terminal in one line that
+    changes, in a file as a line now and then. Call what it yields to say what is next."""
     told, stop, begun = [what, ""], Event(), time.monotonic()
 
     def tell(what: str, done: int = 0, total: int = 0) -> None:

@@ -180,8 +180,8 @@ _OF_AGENT = re.compile(rf"\b(?:you\b|{_OF_THE_AGENT})", re.IGNORECASE)
 
 
 def is_rule(plain: str, *, standing: bool = False) -> bool:
-    """Whether a sentence says a rule. What must come of one request is none, unless all that is
-    said where it stands holds for good, as in a rules file."""
+    """Whether a sentence states a rule. What concerns one request only is not a rule, unless
+    everything in the text is meant to last, as in a rules file."""
     sentence = plain[:LONGEST]
     if _PASSING.search(sentence):
         return False
@@ -216,8 +216,8 @@ def points_back(plain: str) -> bool:
 
 
 def is_question(plain: str) -> bool:
-    """Whether a sentence asks to be told something; one that asks for something to be done, as
-    "can you …?", is an order."""
+    """Whether a sentence asks for information. One that asks for an action, such as "can you …?",
+    is an order."""
     sentence = plain[:LONGEST]
     orders = _POLITE.match(sentence) or _ORDERED_BEHIND.search(sentence)
     return _asks(sentence) and not orders
@@ -325,8 +325,8 @@ class _Standing:
         self._rules.pop(text, None)
 
     def undone_by(self, sentence: str) -> str:
-        """The rule that such as "undo that" takes back: the one the message before consists of.
-        What forbids something is none: then the work is meant."""
+        """The rule that words such as "undo that" withdraw: the one the message before consists
+        of. A prohibition is never meant: then it is the work that should be undone."""
         if not _UNDONE.match(sentence):
             return ""
         before = [rule for rule in self._rules.values() if rule.message == self._message - 1]

@@ -300,7 +300,7 @@ TYPED = 1_500
 MOST = 12
 """Items of a stated plan: a longer list is a catalogue."""
 HOLDS = 4
-"""Times the user speaks behind which a list that nobody said again holds no longer."""
+"""User messages after which a list that nobody repeated is out of date."""
 _NOTHING = re.compile(r"(?:none|nothing|n/?a|no (?:blockers?|more|further))\b", re.IGNORECASE)
 _STEPS = re.compile(
     r"(?:(?:(?:suggested|recommended|immediate|my|our|the) )?next steps?"

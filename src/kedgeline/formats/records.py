@@ -44,7 +44,7 @@ def mapping(value: Any) -> Record:
 
 
 def mappings(value: Any) -> list[Record]:
-    """The objects of a list; what is none is passed over."""
+    """The objects of a list; anything else is skipped."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -247,7 +247,7 @@ def sound(value: Any, line: Line, log: Log) -> Any:
             if isinstance(item, (dict, list)):
                 left.append(item)
             elif isinstance(item, float) and not isfinite(item):
-                log.broken("shape", line, "a number that is none, or too large")
+                log.broken("shape", line, "an invalid number, or one that is too large")
                 del inner[key]
             elif isinstance(item, str) and _LONE_SURROGATE.search(item):
                 log.broken("surrogate", line, "half of a surrogate pair")
@@ -407,7 +407,7 @@ def _shallow(text: str, log: Log) -> str:
 def numbered_items(
     value: Any, log: Log, *, what: str = "an object", place: Line | None = None
 ) -> Iterator[tuple[Line, Record]]:
-    """The objects of a list with their number, or all at one place; what is none is reported."""
+    """The objects of a list with their number, or all at one place; anything else is reported."""
     for number, item in enumerate(value if isinstance(value, list) else ()):
         line = place or Line(number)
         if isinstance(item, dict):

@@ -71,8 +71,8 @@ def _run_again(summary: Summary) -> set[str]:
 
 
 class AgentReading:
-    """All that an agent reads in the place of turns: a host's text in its own words, lines of ours
-    in their sections, and turns that were left as they were. What one of them tells is told."""
+    """All that an agent reads instead of the turns: the host's own text, our lines in their
+    sections, and unchanged turns. What any of them says need not be said again."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         given = [text for text in texts if text]

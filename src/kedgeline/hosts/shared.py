@@ -117,7 +117,7 @@ class OwnFile(NamedTuple):
     rival: tuple[Path, str] | None = None
     """A file by which a host shows that it installed the plugin itself, and what takes it out."""
     wanted: bool = True
-    """Whether it shall be there: one that is not wanted any more goes."""
+    """Whether it should be there; one that is no longer wanted is removed."""
 
 
 class Member(NamedTuple):

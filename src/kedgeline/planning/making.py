@@ -115,7 +115,7 @@ def _in_flight(turns: Sequence[Turn]) -> int:
 
 
 class _Attempt(NamedTuple):
-    """A cut with what it comes to."""
+    """A cut, and the sizes that result from it."""
 
     cut: int
     """A position: turns before it are folded."""
@@ -211,7 +211,7 @@ class _Work:
         return self._anchors.get(cut)
 
     def repeated(self, attempt: _Attempt) -> tuple[Repeat, ...]:
-        """What is said again; nothing where nothing new is folded."""
+        """What is repeated verbatim; nothing if nothing new is folded."""
         return self._repeats.before(attempt.cut) if attempt.summary else ()
 
     def _folded(self, untouched: _Attempt, old: Iterable[Masked], forbids: Forbidden) -> _Attempt:

@@ -134,8 +134,8 @@ _ABSENT = {"No test": "test", "The agent made no commit": "HEAD"}
 
 
 def _replaced(earlier: Item, found: Sequence[Item], summary: Summary) -> bool:
-    """Whether what is known now says how it is with what an earlier text told. What has no marks of
-    turns others wrote: of that a state, questions and steps end where there are new ones."""
+    """Whether newer facts settle an item of an earlier text. An item without turn marks was written
+    by others: if it is a state, a question or a step, it ends when there are new ones."""
     now = [item for item in found if item.section == earlier.section]
     if earlier.section == "Decisions Made" and not earlier.turns:
         words = _words(earlier.text)

@@ -375,7 +375,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "not UTF-8": (lambda path: path.write_bytes(b'{"a":\n"\xff"}'), "line 2: it is not UTF-8"),
     "cut off": (lambda path: path.write_bytes(b'{\n"a": 1\n'), "line 3: expected"),
     "a list": (lambda path: path.write_bytes(b'{"hooks": []}'), "`hooks` is a list and must be"),
-    "two names": (lambda path: path.with_name("other").hardlink_to(path), "another name"),
+    "two names": (lambda path: path.with_name("other").hardlink_to(path), "another hard link"),
     "a folder": (lambda path: (path.unlink(), path.mkdir()), "not a plain file"),
     "no folder": (
         lambda path: (path.parent / "skills").write_text(""),
