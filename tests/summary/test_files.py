@@ -96,6 +96,7 @@ def test_what_was_only_looked_at_once_is_no_command_to_run_again() -> None:
         CommandRun(turn=1, command="grep -rn crane src", key="a", purpose="look"),
         CommandRun(turn=2, command="cat crane.log", key="b", purpose="look"),
         CommandRun(turn=3, command="cat crane.log", key="b", purpose="look"),
+        CommandRun(turn=3, command="lint", key="d", success=False, about="lint: command not found"),
         CommandRun(turn=4, command="make test", key="c", purpose="test"),
     ]
     assert [item.text for item in commands(build(runs))] == ["`cat crane.log`", "`make test`"]

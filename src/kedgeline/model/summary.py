@@ -210,11 +210,12 @@ class Summary(Value, frozen=True):
         return [tuple(group) for group in groups]
 
     def lines_run(self) -> Iterator[tuple[CommandRun, ...]]:
-        """The runs of each command that may be needed again: of those that only look, what was
-        looked at more than once."""
+        """The runs of each command that may be needed again: not of a program that was not there,
+        and of those that only look, what was looked at more than once."""
         for runs in self.commands.values():
             lines = Counter(run.command for run in runs)
-            kept = [run for run in runs if run.purpose != "look" or lines[run.command] > 1]
+            again = [run for run in runs if run.purpose != "look" or lines[run.command] > 1]
+            kept = [run for run in again if not run.missing]
             if kept:
                 yield tuple(kept)
 

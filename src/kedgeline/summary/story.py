@@ -236,7 +236,10 @@ class Worth:
 
 ASKED_RUNGS = (300, 900, 3_000)
 """Characters of the user's words, rendition by rendition: only what is long is shortened."""
-CALL_RUNGS = ((100, 80, 0), (100, 160, 160), (260, 320, 500), (600, 320, 1_500), (600, 320, 4_000))
+CALL_RUNGS = (
+    *((100, 80, 0), (100, 160, 160), (260, 320, 500), (600, 320, 1_500)),
+    *((600, 320, 2_300), (600, 320, 3_100), (600, 320, 4_000)),
+)
 """Characters of a command, of what an edit did, and of what came of the call."""
 CUT_EDIT = 500
 """Characters from which on a part of an edit's lines can be read."""
@@ -247,7 +250,7 @@ CHARACTERS = 3.8
 """Of a token, about: candidates are compared by it, and only what is chosen is counted."""
 FRAME = 4
 """Tokens around a line: its mark and its turn."""
-RUNG_WORTH = (1.0, 0.8, 0.5, 0.35, 0.2)
+RUNG_WORTH = (1.0, 0.8, 0.5, 0.35, 0.08, 0.08, 0.08)
 """What a longer rendition adds, against the shortest."""
 LENGTH = 0.8
 """How much length counts against value: at 1 only short lines would be taken."""

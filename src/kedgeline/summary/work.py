@@ -55,7 +55,8 @@ def errors(summary: Summary) -> Iterator[Item]:
         resolved = events[-1] if isinstance(events[-1], ErrorResolved) else None
         turns = tuple(event.turn for event in seen)
         recent = latest.turn / (summary.through + 2)
-        where = f" at {', '.join(latest.places)}" if latest.places else ""
+        places = [place for place in latest.places if place not in latest.line]
+        where = f" at {', '.join(places)}" if places else ""
         about = f" in `{latest.about}`" if latest.about and not latest.places else ""
         if resolved is None:
             text = f"OPEN: {latest.line}{where}{about}"
@@ -141,7 +142,7 @@ def delegated(summary: Summary) -> Iterator[Item]:
         turns = tuple(one.turn for one in group)
         if last.state == "running":
             worth, tier = salience("sub-agent at work"), OPEN
-        elif asked and last.turn >= opened and place < UNDER_WAY:
+        elif asked and last.turn >= opened and place < UNDER_WAY and not _failed(last):
             worth, tier = salience("report under way", place=place), FIRST
             place += 1
         else:
@@ -159,8 +160,13 @@ def _told(last: AgentReported) -> str:
         return f"Sub-agent, {last.task}: stopped before it was done{said}"
     if last.state == "refused" or (not last.report and last.success is None):
         return ""
-    failed = "FAILED: " if last.success is False else ""
+    failed = "FAILED: " if _failed(last) else ""
     return f"Sub-agent, {last.task}: {failed}{last.report or 'it reported nothing'}"
+
+
+def _failed(last: AgentReported) -> bool:
+    """Whether it came to nothing, also where all it handed back is what its client says of that."""
+    return last.success is False or last.report.startswith("API Error")
 
 
 # What is open: todos in their order, and questions that wait.
@@ -289,7 +295,8 @@ def _in_hand(summary: Summary) -> Iterator[Item]:
     since = min(summary.through - 1, max([asked, *(one.turn for one in summary.answers[-1:])]))
     if not closed and summary.calls and summary.calls[-1].turn >= since:
         line = told_of(summary, summary.calls[-1])
-        first, *longer = (f"Last call: {rung}" for rung in line.rungs[:IN_HAND_RUNGS])
+        shown = 1 if summary.calls[-1].kind == "read" else IN_HAND_RUNGS  # it can be read again
+        first, *longer = (f"Last call: {rung}" for rung in line.rungs[:shown])
         turns = (summary.calls[-1].turn,)
         worth = salience("newest check")
         yield Item("Current State", first, turns, FIRST, worth, more=tuple(longer))
