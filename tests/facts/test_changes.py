@@ -162,6 +162,12 @@ def test_a_patch_gives_each_file_its_own_lines() -> None:
     assert replacements_of(call, "sub/lib/a.py")[-1] == Replacement("same", "same\nthree")
 
 
+def test_the_lines_that_git_puts_around_two_versions_are_no_change() -> None:
+    old = "<<<<<<< HEAD\nx = mast()\n=======\nx = boom()\n>>>>>>> theirs\n"
+    told = change_of("crane.py", [Replacement(old, "x = boom()\n")]).what
+    assert told == "resolves a conflict; removes `x = mast()`"
+
+
 def test_the_comment_above_a_definition_says_what_it_is_for() -> None:
     new = "// lowerCrane is for when the wind is up. More.\nfunc lowerCrane() {}\n"
     told = change_of("crane.go", [Replacement("", new)]).what

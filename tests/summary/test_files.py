@@ -32,6 +32,7 @@ def changed(*whats: str, action: str = "modified", path: str = "crane.go") -> li
          "adds `TestDrop`; in `TestLift` [t1-2]"),
         (["adds `lift`", "adds `drop`", "removes `lift`"], "adds `drop` [t1-3]"),
         (["in `Crane`: adds `Load`"], "adds `Load` in `Crane` [t1]"),
+        (["in `hoist`: adds `lift`, `drop`"], "adds `lift`, `drop` [t1]"),
         (["removes `lift`, `drop`", "imports `os`"], "removes `lift`, `drop` [t1-2]"),
         (["in `lift`: adds `wind: 12`"], "in `lift`: adds `wind: 12` [t1]"),
         (["adds “Berths (north)”"], "adds “Berths (north)” [t1]"),

@@ -579,9 +579,16 @@ def _change_of(path: str, pieces: tuple[Replacement, ...], created: bool) -> _Ch
     return _Change(cut(_told(path, pieces), WHAT_MOST), added, removed)
 
 
+_CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} ).*\n?", re.MULTILINE)
+"""The lines that git puts around two versions."""
+
+
 def _told(path: str, pieces: Sequence[Replacement]) -> str:
     old = "\n".join(piece.old for piece in pieces)
     new = "\n".join(piece.new for piece in pieces)
+    if (whole := _CONFLICT.sub("", old)) != old and not _CONFLICT.search(new):
+        pieces = [Replacement(whole, new)]
+        return "; ".join(filter(None, ("resolves a conflict", _told(path, pieces))))
     if all(piece.blind for piece in pieces):
         names = _names(_main(symbols_in(new, path)))
         return f"puts in {names}" if names else quoted_line(new, prose=is_prose(path))

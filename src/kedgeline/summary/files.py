@@ -25,8 +25,8 @@ _PART = re.compile(
     re.DOTALL,
 )
 _NAMED = re.compile(r"`[^`]*`|“[^”]*”")
-_SAYS_LITTLE = re.compile(r"in (?:`[Tt]est|“)")
-"""Of where something was added: behind another test, or another heading."""
+_IN_TYPE = re.compile(r"in (`(?!Test)[A-Z]\w*`): ")
+"""Where something was added, as far as it says what it is a part of: a function only stands near."""
 _A_NAME = re.compile(r"`[\w.$#/:<>-]+`|“[^”]*”")
 """In the words of a change: no line of code."""
 WORKED_ON = 24
@@ -208,8 +208,8 @@ class _Net:
         if verb == "rewritten: ":
             self._came.clear()
         if named and (verb in ("adds ", "rewritten: ") or (creates and not verb)):
-            if within and not _SAYS_LITTLE.match(within):
-                names[-1] += f" {within.rstrip(': ')}"
+            if (owner := _IN_TYPE.match(within)) is not None:
+                names[-1] += f" in {owner[1]}"
             self._came |= {name: (place, number) for place, name in enumerate(names)}
         elif named and verb in ("removes ", "changes ") and self._came.keys() >= {*names}:
             for name in names if verb == "removes " else ():
