@@ -26,7 +26,7 @@ _PART = re.compile(
 )
 _NAMED = re.compile(r"`[^`]*`|“[^”]*”")
 _IN_TYPE = re.compile(r"in (`(?!Test)[A-Z]\w*`): ")
-"""Where something was added, as far as it says what it is a part of: a function only stands near."""
+"""Where something was added, as far as it is a part of that: a function only stands near."""
 _A_NAME = re.compile(r"`[\w.$#/:<>-]+`|“[^”]*”")
 """In the words of a change: no line of code."""
 WORKED_ON = 24
