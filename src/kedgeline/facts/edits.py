@@ -89,11 +89,8 @@ def _pairs(given: Mapping[str, Any]) -> Iterator[Replacement]:
             return
 
 
-def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        if isinstance(text := given.get(name), str):
-            yield text
-            return
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    return [given[name] for name in names if isinstance(given.get(name), str)][:1]
 
 
 def _in_patch(patch: str, path: str) -> Iterator[Replacement]:
@@ -587,8 +584,8 @@ def _told(path: str, pieces: Sequence[Replacement]) -> str:
     old = "\n".join(piece.old for piece in pieces)
     new = "\n".join(piece.new for piece in pieces)
     if (whole := _CONFLICT.sub("", old)) != old and not _CONFLICT.search(new):
-        pieces = [Replacement(whole, new)]
-        return "; ".join(filter(None, ("resolves a conflict", _told(path, pieces))))
+        rest = _told(path, [Replacement(whole, new)])
+        return f"resolves a conflict; {rest}".rstrip("; ")
     if all(piece.blind for piece in pieces):
         names = _names(_main(symbols_in(new, path)))
         return f"puts in {names}" if names else quoted_line(new, prose=is_prose(path))
@@ -670,25 +667,22 @@ def _main(symbols: Iterable[Symbol]) -> list[Symbol]:
 
 def _documented(symbols: Sequence[Symbol], text: str) -> str:
     """What the comments above definitions say: nobody says better what they are for."""
-    found = ((symbol, _comment_above(text, symbol.start)) for symbol in symbols)
-    told = [
-        f"{_name(symbol)}: “{said.removeprefix(symbol.name).strip()}”"
-        for symbol, said in found
-        if said
-    ][:DOCUMENTED]
+    found = ((symbol, _comment_above(text, symbol)) for symbol in symbols)
+    told = [f"{_name(symbol)}: “{said}”" for symbol, said in found if said][:DOCUMENTED]
     return f" ({'; '.join(told)})" if told else ""
 
 
-def _comment_above(text: str, place: int) -> str:
-    """The first sentence of the comment that ends right above a place."""
+def _comment_above(text: str, symbol: Symbol) -> str:
+    """The first sentence of the comment that ends right above a definition, without its name."""
     lines: list[str] = []
-    for line in reversed(text[:place].splitlines()):
+    for line in reversed(text[: symbol.start].splitlines()):
         found = _ABOVE.fullmatch(line)
         if found is None:
             break
         lines.append(found[1].strip())
     sentence = one_line(" ".join(reversed(lines))).partition(". ")[0].rstrip(".")
-    return cut(sentence, DOC_MOST) if len(sentence.split()) > 2 else ""
+    tells = len(sentence.split()) > 2
+    return cut(sentence.removeprefix(symbol.name).strip(), DOC_MOST) if tells else ""
 
 
 def _names(symbols: Sequence[Symbol]) -> str:
