@@ -27,8 +27,7 @@ from kedgeline.model import (
 from kedgeline.pipeline.draft import NAMED, Told, losses_of
 from kedgeline.summary import Standing, build, handoff, items_of, parse
 from kedgeline.summary.levels import BRIEF
-from tests.probes.facts import NO_LIMIT, facts, size
-from tests.probes.making import change
+from tests.probes.facts import NO_LIMIT, change, facts, size
 from tests.probes.sessions import random_session
 from tests.test_compaction import made
 

@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 import kedgeline
-from kedgeline.facts.commands import CommandExtractor
+from kedgeline.facts.commands import CommandExtractor, canonical
 from kedgeline.facts.extractor import Setting
-from kedgeline.model import CommandRun, Note, Transcript, Turn
+from kedgeline.facts.paths import below
+from kedgeline.model import CommandRun, Note, NoteKind, Transcript, Turn
 from kedgeline.shell.calls import shell_line
 from tests.facts.speaking import told_by
 from tests.turns import Step, bash, called, edit, turn
@@ -200,3 +201,130 @@ def test_every_line_of_a_real_session_stands_as_it_was_run(corpus: Path) -> None
             checked += len(found)
             assert {run.command for run in found if run.about != "part of a longer line"} <= lines
     assert checked > 100
+
+
+# The one form that variants of a command share.
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("npm test 2>&1 | tail -20", "npm test"),
+        ("npm test 2>&1 | grep -E 'a|b' | head -5", "npm test"),
+        ("npm test > /dev/null 2>&1; echo $?", "npm test"),
+        ("npm test && echo OK || echo BAD", "npm test"),
+        ("npm test || true", "npm test"),
+        ("timeout 60 npm test", "npm test"),
+        (f"cd {ROOT} && npm test", "npm test"),
+        (f'cd "{ROOT}/" ; npm test', "npm test"),
+        (f"cd {ROOT}/web && npm test", "cd web && npm test"),
+        (f"git -C {ROOT} status", "git status"),
+        (f"ls {ROOT}/web/a {ROOT}", "ls web/a ."),
+        (f"ls {ROOT}s/a", f"ls {ROOT}s/a"),
+        ("# all\nnpm test\nnpm run lint 2>&1", "npm test; npm run lint"),
+        ("npm run lint 2>&1 | tail -3 && npm test | tail", "npm run lint && npm test"),
+        ("git log | grep fix", "git log | grep fix"),
+        ("git log | head -3", "git log"),
+        ("echo 'a | tail -5; b'", "echo 'a | tail -5; b'"),
+        ("a $(b | tail -1) | tail", "a $(b | tail -1)"),
+        ("npm test; echo done", "npm test; echo done"),
+        ("a | tee log && b", "a && b"),
+        ("echo $?", "echo $?"),
+        ("", ""),
+    ],
+)
+def test_variants_of_a_command_share_one_form(line: str, key: str) -> None:
+    assert canonical(line, root=ROOT) == key
+    assert canonical(key, root=ROOT) == key
+
+
+def test_the_folder_is_a_part_of_the_form() -> None:
+    assert canonical("npm test | tail", folder="web") == "cd web && npm test"
+
+
+def test_scripts_are_their_own_form() -> None:
+    script = "python - <<'EOF' | tail -1\nprint(1)\nEOF"
+    assert canonical(f" {script} ", root=ROOT) == script
+    long = "echo " + "word " * 500 + "| tail"
+    assert canonical(long) == long
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [(ROOT, ""), (f"{ROOT}/", ""), (f"{ROOT}/web", "web"), (f"{ROOT}s", f"{ROOT}s"), (".", "")],
+)
+def test_a_path_is_given_from_the_root(path: str, named: str) -> None:
+    assert below(ROOT, path) == named
+
+
+# Commands that the user ran inside the session: what their output says of them.
+
+
+FAILED = (
+    "===== test session starts =====\n    def test_lift():\n>       assert load\nE       Error\n"
+    "FAILED tests/test_crane.py::test_lift\n===== 1 failed, 6 passed in 3.28s ====="
+)
+
+
+def ran(*notes: tuple[NoteKind, str]) -> list[CommandRun]:
+    one = turn(3, notes=tuple(Note(kind=kind, text=text) for kind, text in notes))
+    return list(CommandExtractor(Setting()).see(one, ()))
+
+
+def outcome(line: str, *printed: str) -> tuple[bool | None, int | None, int | None, str]:
+    (run,) = ran(("shell", line), *(("shell_output", text) for text in printed))
+    return run.success, run.passed, run.failed, run.about
+
+
+def test_a_runner_s_counts_are_those_of_the_run_before_them() -> None:
+    told = (False, 6, 1, "tests/test_crane.py::test_lift")
+    assert outcome("/test pytest", FAILED) == told
+    assert (
+        outcome("/run pytest tests", "```", FAILED, "```\n\nAdd the output? [y/n] (y): y") == told
+    )
+    passed = outcome("!pytest", "===== 25 passed in 1.41s =====")
+    assert passed == (True, 25, 0, "run by the user")
+
+
+def test_an_output_that_is_repeated_counts_once() -> None:
+    first = FAILED.replace(">       assert", "assert")
+    again = "\n".join(f"{line.lstrip()} " for line in FAILED.split("\n")) + "\nAdd it? y"
+    assert outcome("/test pytest", f"{first}\n{again}")[:3] == (False, 6, 1)
+    twice = FAILED + "\n" + FAILED.replace("3.28s", "3.30s")
+    assert outcome("/test pytest; pytest", twice)[:3] == (False, 12, 2)
+
+
+def test_the_output_belongs_to_the_command_right_before_it() -> None:
+    first, second = ran(
+        ("shell", "/run make lint"),
+        ("shell", "/test pytest"),
+        ("shell_output", FAILED),
+    )
+    assert (first.success, first.about) == (None, "run by the user")
+    assert (second.success, second.failed, second.by, second.turn) == (False, 1, "user", 3)
+    (apart,) = ran(("shell", "/test pytest"), ("injected", "words"), ("shell_output", FAILED))
+    assert (apart.success, apart.failed) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "printed", "success"),
+    [
+        ("/run ls", "a.py\n", None),
+        ("/test pytest", "no tests here\n", None),
+        ("!npm run build", "> build\n", None),
+        ("!npm run build", "npm ERR! missing script: build\n", False),
+        ("<bash-input>git commit -m x</bash-input>", "<bash-stdout>[main 1a2b3c4] x\n</bash-stdout>"
+         "<bash-stderr></bash-stderr>", True),
+        ("<bash-input>pytest -q</bash-input>", "<bash-stdout>5 passed in 0.2s</bash-stdout>", True),
+        ("/run ruff check .", "All checks passed!\n", True),
+    ],
+)  # fmt: skip
+def test_only_what_the_output_proves_is_known(
+    line: str, printed: str, success: bool | None
+) -> None:
+    assert outcome(line, printed)[0] is success
+
+
+def test_a_run_that_was_interrupted_came_to_nothing() -> None:
+    (run,) = ran(("shell", "/test pytest"), ("shell_output", FAILED), ("interruption", "^C"))
+    assert (run.success, run.failed, run.about) == (None, None, "interrupted")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from kedgeline.model import (
@@ -13,10 +15,16 @@ from kedgeline.model import (
     Committed,
     Decided,
     FileChanged,
+    Probe,
     SessionNoted,
     Stated,
+    Summary,
     TodoSet,
+    Verdict,
 )
+from kedgeline.pipeline.handoff import asked, verify
+from kedgeline.probes import probes_of
+from kedgeline.summary import Standing, build, handoff
 from tests.summary.facts import fact, paths, turns, words
 
 NO_LIMIT = 1_000_000_000
@@ -121,3 +129,34 @@ facts = st.lists(
 def size(text: str) -> int:
     """Tokens of a text, near enough."""
     return (len(text.encode()) + 2) // 3
+
+
+# Probes made of facts, in a form that is short to write down.
+
+
+def made(*found: AnyFact, room: int = NO_LIMIT, current: bool = True) -> list[Probe]:
+    return list(probes_of(build(found), room, current=current))
+
+
+def change(turn: int, path: str, action: Any, **fields: Any) -> FileChanged:
+    return FileChanged(turn=turn, path=path, action=action, **fields)
+
+
+def run(turn: int, purpose: str = "test", command: str = "make test", **fields: Any) -> CommandRun:
+    return CommandRun(turn=turn, command=command, key=command, purpose=purpose, **fields)
+
+
+# What a text that tells everything answers.
+
+
+def whole(state: Summary, room: int, standing: Standing = "here") -> Verdict:
+    """What a text that tells everything answers to what one of so many tokens is asked."""
+    text = handoff(state, NO_LIMIT, size, standing=standing)
+    request = [one.text for one in state.requests if one.scope != "step"][-1:]
+    beside = request if standing == "beside" else []
+    probes = asked(state, room, standing=standing)
+    return verify(state, text, probes, standing=standing, beside=beside)
+
+
+def failing(verdict: Verdict) -> list[tuple[str, ...]]:
+    return [one.probe.expected for one in verdict.failed]

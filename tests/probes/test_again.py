@@ -22,8 +22,7 @@ from kedgeline.model import (
 from kedgeline.pipeline.handoff import asked, verify
 from kedgeline.probes import again, probes_of
 from kedgeline.summary import build, handoff, merged
-from tests.probes.facts import NO_LIMIT, size
-from tests.probes.making import change
+from tests.probes.facts import NO_LIMIT, change, size
 from tests.test_compaction import made, session
 from tests.turns import called, turn
 

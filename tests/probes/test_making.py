@@ -34,8 +34,7 @@ from kedgeline.model import (
 from kedgeline.pipeline.handoff import asked, verify
 from kedgeline.probes import probes_of
 from kedgeline.summary import build, handoff
-from tests.probes.facts import NO_LIMIT, size
-from tests.probes.making import change, made, run
+from tests.probes.facts import NO_LIMIT, change, made, run, size
 
 Row = tuple[str, list[AnyFact], list[str]]
 """A matter, facts, and the probes of the matter: turn, `!` if critical, `*` if it lasts, and what

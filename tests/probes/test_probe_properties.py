@@ -27,9 +27,7 @@ from kedgeline.model import (
 from kedgeline.probes import Shown, answer, probes_of
 from kedgeline.probes.making import RATIONS, left_of
 from kedgeline.summary import Standing, build, entries_of, handoff
-from tests.probes.facts import NO_LIMIT, facts, size
-from tests.probes.making import change, run
-from tests.probes.telling import failing, whole
+from tests.probes.facts import NO_LIMIT, change, facts, failing, run, size, whole
 
 rooms = st.integers(0, 4_000)
 standings = st.sampled_from(("here", "beside", "later"))

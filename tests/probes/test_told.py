@@ -15,9 +15,7 @@ from kedgeline.model import (
     Summary,
 )
 from kedgeline.summary import build
-from tests.probes.facts import NO_LIMIT
-from tests.probes.making import change, run
-from tests.probes.telling import failing, whole
+from tests.probes.facts import NO_LIMIT, change, failing, run, whole
 
 
 def edits(*paths: str) -> list[FileChanged]:
