@@ -253,7 +253,7 @@ def load_provider(name: str) -> Provider:
 
 def unread_in(name: str, messages: Iterable[Record]) -> tuple[int, Unread] | None:
     """The first message of which a format would lose something, by its number, and what."""
-    of = getattr(load_format(name), "unread", None)  # only formats of messages can say it
+    of: Any = getattr(load_format(name), "unread", None)  # only formats of messages can say it
     found = ((number, of(message)) for number, message in enumerate(messages if of else ()))
     return next((one for one in found if one[1] is not None), None)
 
