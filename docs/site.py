@@ -32,6 +32,8 @@ FIRST = {"tasks": 8.0, "json": 2.0, "recall": 2.0, "sessions": 2.0, "concepts": 
 """Pages that say where something is, or that are what most words of a search are about."""
 SHIM = "https://unpkg.com/iframe-worker/shim"
 """Search on pages of the disk needs it; the theme would fetch it from the network."""
+NAMED_BLOCK = re.compile(r"^```(\w+) [\w.]+$", re.MULTILINE)
+"""A snippet that says which framework runs it; Markdown of the site knows the language alone."""
 ASKED = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(https?:[^"'\s>]+)""")
 
 
@@ -45,6 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     name = page.file.src_uri.removesuffix(".md")
     page.meta["search"] = {"boost": 0.3 if name in TABLES else FIRST.get(name, 1.0)}
+    markdown = NAMED_BLOCK.sub(r"```\1", markdown)
     if page.file.src_uri in BESIDE.values():
         return markdown
     return _with_links(markdown, Path("docs"))
