@@ -27,7 +27,7 @@ from kedgeline.hosts.shared import (
     SettingsFile,
 )
 
-TAKEN_OUT = ("entries of kedgeline taken out",)
+TAKEN_OUT = ("entries of kedgeline removed",)
 KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number"}
 
 
@@ -120,7 +120,7 @@ def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[s
     old = [one for one in there if one not in first.values()]
     text = _without_hooks(text, old)
     ours = {event: (number, place) for event, number, place in our_hooks(load_json(text))}
-    counts = Counter({"taken out": len(old)})
+    counts = Counter({"removed": len(old)})
     for event, group in hooks.items():
         if event in ours:
             updated = _updated(text, (HOOKS, event, ours[event][0]), ours[event][1], group)
@@ -130,7 +130,7 @@ def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[s
             groups = value_at(load_json(text), (HOOKS, event)) or []
             text = put(text, (HOOKS, event, len(groups)), group)
             counts["added"] += 1
-    verbs = ("taken out", "added", "updated")
+    verbs = ("removed", "added", "updated")
     told = [f"{counts[v]} hook{'s' * (counts[v] != 1)} {v}" for v in verbs if counts[v]]
     return text, told
 
