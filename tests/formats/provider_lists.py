@@ -404,6 +404,11 @@ LISTS: dict[str, tuple[str, Messages, list[str]]] = {
         [G.user({"text": SNAPSHOT}), G.said({"text": "Got it."})],
         [f"0.0 {{summary: {SNAPSHOT}}} | Got it.", f"summary by gemini-cli at 0: {SNAPSHOT}"],
     ),
+    "an output that its client masked stays text": (
+        "gemini",
+        [GO, G.said(G.call("run")), G.user(G.answer("run", output="<tool_output_masked>4 kB"))],
+        ["0.0 > go | run() = <tool_output_masked>4 kB"],
+    ),
     "keys with underscores": (
         "gemini",
         [

@@ -245,11 +245,24 @@ def test_only_what_the_user_wrote_is_the_users(typed: str, told: str) -> None:
 
 
 def test_what_is_known_of_a_session() -> None:
-    was = read(FORMAT, START + ENVIRONMENT + user("hi") + answer("Hi.") + user("/model m-9"))
+    other = user("/model m-9") + console("Aider v1.0", "Main model: m-9 with diff edit format")
+    parts = (
+        START,
+        ENVIRONMENT,
+        user("hi"),
+        answer(ONE),
+        APPLIED,
+        other,
+        user("on"),
+        answer("Yes."),
+    )
+    was = read(FORMAT, "".join(parts))
     assert was.facts == [
         *("0 start 2031-02-03 19:04:05", "0 client aider v0.50.0", "0 model m-1"),
+        *("1 client aider v1.0", "1 model m-9"),
     ]
-    assert was.turns[0].model == "m-1"
+    assert [turn.model for turn in was.turns] == ["m-1", "m-9"]
+    assert was.turns[0].tool_calls[0].verb == "edit"
 
 
 def test_turns_go_on_across_starts_and_know_their_lines() -> None:

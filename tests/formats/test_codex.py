@@ -170,6 +170,19 @@ def test_what_a_rollout_tells(records: list[Any], told: list[str]) -> None:
     assert session(*records).told == told
 
 
+@pytest.mark.parametrize(
+    ("case", "verb", "paths"),
+    [
+        ("a patch given as free text", "edit", ("src/tide.py",)),
+        ("a local shell call and its output", "run", ()),
+        ("a web search is answered inside and does not split the answer", "web_search", ()),
+    ],
+)
+def test_what_codexs_own_tools_do(case: str, verb: str, paths: tuple[str, ...]) -> None:
+    [call] = session(*TOLD[case][0]).turns[0].tool_calls
+    assert (call.verb, call.paths()) == (verb, paths)
+
+
 def test_instructions_and_the_system_prompts_of_the_session() -> None:
     meta = {**META, "instructions": "never push", "base_instructions": {"text": "You are Codex."}}
     later = item("message", role="developer", content=[{"type": "input_text", "text": "sandboxed"}])

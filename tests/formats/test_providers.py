@@ -116,6 +116,19 @@ def test_nobody_refuses_a_call_by_words_in_its_result(tool: str, failed: bool) -
     assert rewritten("anthropic", messages) == messages
 
 
+@pytest.mark.parametrize(
+    ("case", "verb", "paths"),
+    [
+        ("a shell gives its exit code", "run", ()),
+        ("a patch names its file and what became of it", "write", ("lamp.py",)),
+        ("a custom tool takes its input as text", "edit", ("lamp.py",)),
+    ],
+)
+def test_what_the_providers_own_tools_do(case: str, verb: str, paths: tuple[str, ...]) -> None:
+    [call] = transcript_of(*LISTS[case][:2]).turns[0].tool_calls
+    assert (call.verb, call.paths()) == (verb, paths)
+
+
 def test_what_is_kept_of_parts() -> None:
     first, second = transcript_of("anthropic", MIXED).turns
     assert first.messages[1].parts[0] == Thinking(text="two lamps", signature="c2ln")
