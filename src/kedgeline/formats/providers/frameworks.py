@@ -52,8 +52,8 @@ class Framework:
         frame: Record | None = None,
     ) -> None:
         """`field` holds the blocks; `kind` is the field of a block that says its kind, and without
-        one its first key that is known does. `telling` kinds are nobody else's. All its messages
-        have the fields of the `frame`."""
+        one its first key that is known does. `telling` kinds are nobody else's. A message
+        that is made has the fields of the `frame`."""
         self.name, self.outputs = name, outputs
         self._blocks, self._field, self._kind = blocks, field, kind
         self._telling, self._frame = telling or blocks, frame or {}
@@ -62,12 +62,14 @@ class Framework:
         messages = first_messages(head, KEYS)
         blocks = (block for one in messages for block in mappings(one.get(self._field)))
         kinds = set(map(self._kind_of, blocks))
-        # Haystack's blocks could pass for Bedrock's, but its messages have a field more.
-        haystacks = "meta" in self._frame
-        known = kinds <= self._blocks.keys() and all(
-            string(one.get("role")) in ROLES and ("meta" in one) is haystacks for one in messages
-        )
+        known = kinds <= self._blocks.keys() and all(map(self._could_be, messages))
         return 3 if known and not kinds.isdisjoint(self._telling) else 0
+
+    def _could_be(self, message: Record) -> bool:
+        """Whether it has a role; where blocks have no kind, Haystack's pass for Bedrock's, but its
+        messages have a field more."""
+        alike = bool(self._kind) or ("meta" in message) is ("meta" in self._frame)
+        return alike and string(message.get("role")) in ROLES
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_in(lines, log, lambda log, session: _Reader(log, session, self), KEYS)
