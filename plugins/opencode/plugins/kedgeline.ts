@@ -14,7 +14,7 @@ type Asked = { about: string; left: number }
 const KEDGELINE: string[] = ["kedgeline", "hook", "--host=opencode"]
 /** How it is asked for a context in the place of OpenCode's summary; nothing where it only advises. */
 const REPLACING: string[] = ["kedgeline", "host-compact", "opencode"]
-/** The server of its tools; nothing where it cannot be started. */
+/** The server of its tools. */
 const SERVER: string[] = ["kedgeline", "mcp"]
 const ROOM = 0
 const MILLISECONDS = 10_000
@@ -241,7 +241,6 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
 
   return {
     config: async (config) => {
-      if (!SERVER.length) return
       const server = { type: "local", command: SERVER, enabled: true } as const
       config.mcp = { kedgeline: server, ...config.mcp }
     },

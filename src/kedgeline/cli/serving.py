@@ -61,9 +61,10 @@ def mcp(
 
     if http is None and (token_file or allow_host):
         raise typer.BadParameter("--token-file and --allow-host need --http")
-    check_extra()
-    from kedgeline.hosts.mcp.server import serve_stdio
+    if http is not None:
+        check_extra()
     from kedgeline.hosts.mcp.sessions import opened
+    from kedgeline.hosts.mcp.stdio import serve_stdio
 
     log_to_stderr()
     with closing(opened(store, session=session)) as kept:
@@ -76,7 +77,7 @@ def mcp(
 
 
 def log_to_stderr() -> None:
-    """Before the server is made: the SDK would set up logging of its own."""
+    """Before the server is made: the SDK, which serves HTTP, would set up logging of its own."""
     import logging
 
     logging.basicConfig(

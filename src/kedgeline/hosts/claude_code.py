@@ -72,8 +72,8 @@ class _ClaudeCode(Host):
         server = server_member({"type": "stdio", **launch.program(MCP)})
         path = place.folder("CLAUDE_CONFIG_DIR") / ".claude.json"
         path = place.project / ".mcp.json" if place.project else path
-        servers = (SettingsFile(path, members=(server,), strict=True),) if place.server else ()
-        return (settings, *servers, *self.own_files(root, place), *self._module(place))
+        servers = SettingsFile(path, members=(server,), strict=True)
+        return (settings, servers, *self.own_files(root, place), *self._module(place))
 
     def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "skills" / NAME / "hooks" / "register.js"

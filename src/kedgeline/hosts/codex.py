@@ -55,8 +55,7 @@ class _Codex(Host):
             MCP,
             plugins="plugins",
         )
-        servers = (server,) if place.server else ()
-        return (hooks, *servers, *self.own_files(root, place))
+        return (hooks, server, *self.own_files(root, place))
 
     def plugin(self) -> dict[str, str]:
         return {

@@ -68,7 +68,7 @@ def plugin_text(place: InstallPlace) -> str:
     blanks = {
         "KEDGELINE: string[] = []": dumps(launch.argv(HOOK, f"{HOST}{OPENCODE.name}")),
         ADVISING: dumps(launch.argv(REPLACE, OPENCODE.name) if replaces else []),
-        "SERVER: string[] = []": dumps(launch.argv(MCP) if place.server else []),
+        "SERVER: string[] = []": dumps(launch.argv(MCP)),
         "ROOM = 0": str(place.room or 0),
         "const MILLISECONDS = 0": f"{HOOK_SECONDS * 1_000:_}",
         "REPLACE_MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
@@ -329,14 +329,14 @@ class _GeminiCli(Host):
         root, launch = self.root(place), place.launch
         hooks = self.hooks(launch)
         if place.project:
-            members = (server_member(launch.program(MCP)),) if place.server else ()
-            settings = SettingsFile(root / "settings.json", hooks=hooks, members=members)
+            server = server_member(launch.program(MCP))
+            settings = SettingsFile(root / "settings.json", hooks=hooks, members=(server,))
             return (settings, *self.own_files(root, place))
         below = root / "extensions" / NAME
         words = by_launch(text_named("context.md"), launch)
         extension = OwnFile(
             below / "gemini-extension.json",
-            _extension(launch, server=place.server),
+            _extension(launch),
             comment='  "written": "by',  # Gemini CLI reads over keys that it does not know
             ending='",',
             opening="{\n",
@@ -351,15 +351,15 @@ class _GeminiCli(Host):
 
     def plugin(self) -> dict[str, str]:
         return {
-            "gemini-extension.json": _extension(BY_NAME, server=True),
+            "gemini-extension.json": _extension(BY_NAME),
             CONTEXT: text_named("context.md"),
             "hooks/hooks.json": json_text({"hooks": self.plugin_hooks()}),
             **super().plugin(),
         }
 
 
-def _extension(launch: Launch, *, server: bool) -> str:
-    servers = {"mcpServers": {SERVER: launch.program(MCP)}} if server else {}
+def _extension(launch: Launch) -> str:
+    servers = {"mcpServers": {SERVER: launch.program(MCP)}}
     return json_text({**manifest(), "contextFileName": CONTEXT, **servers})
 
 

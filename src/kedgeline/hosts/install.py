@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -40,7 +39,6 @@ from kedgeline.hosts.entries import (
 )
 from kedgeline.hosts.shared import (
     BY_NAME,
-    MCP,
     NAME,
     Host,
     InstallPlace,
@@ -123,7 +121,6 @@ def place_for(
     *,
     home: Path,
     project: Path | None,
-    server: bool | None = None,
 ) -> InstallPlace:
     """For the user by the path of this kedgeline, for a project by its name: others share that."""
     return InstallPlace(
@@ -131,7 +128,6 @@ def place_for(
         environment=environment,
         launch=BY_NAME if project else installed(environment.get("PATH")),
         project=project,
-        server=find_spec(MCP) is not None if server is None else server,
     )
 
 
@@ -159,8 +155,7 @@ def uninstall(
 ) -> Report:
     """Take kedgeline out of a host: its entries, its files, and copies that are of no more use."""
     ground = _ground(host, place)
-    pieces = host.pieces(place._replace(server=True))
-    edits = [_edit(piece, ground, place, removing=True) for piece in pieces]
+    edits = [_edit(piece, ground, place, removing=True) for piece in host.pieces(place)]
     return _carried_out(host, place, edits, dry_run=dry_run, shown=shown)
 
 
@@ -548,11 +543,6 @@ def _code(text: str) -> str:
 
 def _about_place(host: Host, place: InstallPlace) -> Iterator[str]:
     """What would keep kedgeline from working there, or make it run twice."""
-    if not place.server:
-        yield (
-            f"the tools of `kedgeline mcp` are left out: run pip install "
-            f"'kedgeline[{MCP}]', then install again"
-        )
     if place.project and not shutil.which(NAME, path=place.environment.get("PATH")):
         yield "kedgeline is not on the PATH: whoever works in this project needs it there"
     other = place._replace(project=None if place.project else project_around(Path.cwd()))

@@ -85,8 +85,6 @@ class InstallPlace(NamedTuple):
     launch: Launch
     project: Path | None = None
     """The folder of the project; None where it is for the user, in all projects."""
-    server: bool = True
-    """Whether the server of the Model Context Protocol can be started."""
     replacing: bool | None = None
     """Whether the host's compaction is replaced where that can be; else it is only advised."""
     room: int | None = None

@@ -160,32 +160,19 @@ def test_what_would_not_work_is_said(
 ) -> None:
     text = '{"disableAllHooks": true, "enabledPlugins": {"kedgeline@kedgeline": true},}'
     settings_alone(home).write_text(text)
-    monkeypatch.setattr("kedgeline.hosts.install.find_spec", lambda _: None)
     report = kedgeline.one("install", "claude-code")
     said = "\n".join(report["warnings"])
     assert "`disableAllHooks` is set" in said
     assert "reads plain JSON and ignores all of" in said
     assert "the plugin of kedgeline is enabled too" in said
-    assert "pip install 'kedgeline[mcp]'" in said
-    assert not any(change["file"].endswith(".claude.json") for change in report["changes"])
     monkeypatch.setenv("PATH", "")
     second = "\n".join(kedgeline.one("install", "claude-code", "--project")["warnings"])
     assert "is installed for you in all projects too" in second
     assert "not on the PATH" in second
     enabled = '[plugins."kedgeline@kedgeline"]\nenabled = true\n'
     put(home / ".codex" / "config.toml", enabled)
-    assert "the plugin of kedgeline" not in "".join(kedgeline.one("install", "codex")["warnings"])
+    assert "the plugin of kedgeline" in "".join(kedgeline.one("install", "codex")["warnings"])
     monkeypatch.undo()
-
-
-def test_a_server_goes_also_where_it_could_not_be_started_any_more(
-    kedgeline: Line, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kedgeline("install", "claude-code")
-    assert "kedgeline" in (home / ".claude.json").read_text()
-    monkeypatch.setattr("kedgeline.hosts.install.find_spec", lambda _: None)
-    kedgeline("uninstall", "claude-code")
-    assert "kedgeline" not in (home / ".claude.json").read_text()
 
 
 def test_for_a_project_kedgeline_is_called_by_its_name(kedgeline: Line, tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def test_nothing_of_mcp_is_loaded_before_it_is_served() -> None:
 
 
 def test_the_start_loads_nothing_that_only_calls_need() -> None:
-    """A client waits for the start of every server; importing the SDK takes long enough."""
-    found = loaded_by("import kedgeline.hosts.mcp.server")
+    """Every session of an agent waits for the start of its servers: the SDK took a second."""
+    found = loaded_by("import kedgeline.hosts.mcp.stdio")
+    assert {"mcp", "mcp_types", "pydantic", "anyio"} & found == set()
     heavy = ("facts", "pipeline", "session", "models", "summary", "bank", "mcp.tools")
     assert {f"kedgeline.{name}" for name in heavy} & found == set()

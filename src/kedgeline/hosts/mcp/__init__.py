@@ -8,8 +8,8 @@ __all__ = ["check_extra"]
 
 
 def check_extra() -> None:
-    """Say how to install what the server needs, where it is not there."""
+    """Say how to install what the server over HTTP needs, where it is not there."""
     try:
         from mcp.server import MCPServer  # noqa: F401
     except ImportError as error:
-        raise MissingExtra("the MCP server", "mcp") from error
+        raise MissingExtra("the MCP server over HTTP", "mcp") from error

@@ -16,7 +16,7 @@ from msgspec.json import encode, format
 
 from kedgeline.errors import UserError
 from kedgeline.facts import facts_of
-from kedgeline.hosts.mcp import server as calls
+from kedgeline.hosts.mcp import calls
 from kedgeline.hosts.mcp.sessions import Chosen, Kept
 from kedgeline.model import Decided, Summary, ToolCall, ToolResult, Turn
 from kedgeline.pipeline.handoff import hand_on, level
