@@ -148,7 +148,7 @@ def test_losses_in_a_line() -> None:
     )
     losses = Losses(turns=9, left_out={"Commands": 1, "Index": 2}, undetailed=1, named=lost)
     assert losses_told(losses, Hints("-")) == (
-        "left out: 2 names, 1 command; what changed in 1 file is not told; most salient: "
+        "left out: 2 names, 1 command; what changed in 1 file is left out; most salient: "
         "`make ship` now [t4]; knots [–]; see them with kedgeline show FILE t4 or kedgeline facts "
         "FILE --kind statements; --losses tells more"
     )

@@ -199,7 +199,7 @@ def test_what_holds_a_plan_up_is_said() -> None:
     first = turn(0, user="Go.", notes=(rules,), tokens=9_010)
     asked = [first, *(turn(n, says="on") for n in range(1, 90))]
     plan = make_plan(asked, [], budget, count=lambda text: len(text) // 2)
-    assert plan.held_up.startswith("the request and the rules that are said again have 9,0")
+    assert plan.held_up.startswith("the repeated request and rules have 9,0")
     calls = [bash("ls") for _ in range(20)]
     late = [turn(0, tokens=3_000), *(turn(n, (calls[n][0], calls[n - 1][1])) for n in range(1, 20))]
     plan = make_plan(late, [], Budget(target=500, usable=9_000, summary=100))

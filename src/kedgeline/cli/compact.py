@@ -71,11 +71,11 @@ WIDTH, BESIDE = 48, 34
 MASKED_SHOWN = 6
 """Masked outputs listed; `--json` has them all."""
 LOOK = {
-    "beside the turns": ("▚", "yellow"),
+    "fixed": ("▚", "yellow"),
     "folded": ("░", "red"),
     "kept": ("█", "green"),
     "summary": ("▒", "cyan"),
-    "said again": ("▓", "magenta"),
+    "repeated": ("▓", "magenta"),
 }
 """How each kind of content is drawn."""
 LEVELS: dict[str, tuple[str, str]] = {
@@ -200,9 +200,9 @@ def _window_drawn(
     if not plan.nothing_to_do:
         after = beside + plan.tokens_kept + plan.summary_room
     scale = _bar_width() / max(context.total, after, overhead + budget.usable, 1)
-    before = {"beside the turns": beside, "folded": turns - kept, "kept": kept}
+    before = {"fixed": beside, "folded": turns - kept, "kept": kept}
     again = sum(one.tokens for one in plan.repeated)
-    parts = {"beside the turns": beside, "summary": plan.summary_room, "said again": again}
+    parts = {"fixed": beside, "summary": plan.summary_room, "repeated": again}
     parts["kept"] = after - sum(parts.values())
     for label, drawn, total in (
         ("before", before, f"{context.total:,} {context.kind}"),
@@ -272,7 +272,7 @@ def _plan_told(plan: Plan) -> Iterator[Any]:
         for span in spans
     ]
     rows += [
-        (styled("said again", LOOK["said again"][1]), f"t{one.turn}", f"{one.tokens:,}", one.what)
+        (styled("repeated", LOOK["repeated"][1]), f"t{one.turn}", f"{one.tokens:,}", one.what)
         for one in plan.repeated
     ]
     yield from (table("", "turns", ">tokens", "why", rows=rows), "")

@@ -461,7 +461,7 @@ def _counts(losses: Losses) -> Iterator[tuple[int, str, SectionName]]:
 def _untold(losses: Losses) -> str:
     """Files that are named without what changed in them, in words; empty where there are none."""
     number = losses.undetailed
-    return f"what changed in {count(number, 'file')} is not told" if number else ""
+    return f"what changed in {count(number, 'file')} is left out" if number else ""
 
 
 def losses_page(made: Compaction, hints: Hints) -> Iterator[Any]:

@@ -376,7 +376,7 @@ def _held_up(attempt: _Attempt, work: _Work, forbids: Forbidden) -> str:
     newest = "the newest turn has" if count == 1 else f"the {count:,} newest turns have"
     tokens, what = max(
         (attempt.tokens - attempt.summary - said, newest),
-        (said, "the request and the rules that are said again have"),
+        (said, "the repeated request and rules have"),
         (attempt.summary, "the summary has"),
     )
     return f"{what} {tokens:,} of the {work.room:,} tokens that should stay"

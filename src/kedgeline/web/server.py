@@ -31,7 +31,7 @@ from kedgeline.web.session import Page, Sessions, without_markup
 
 HOST = "127.0.0.1"
 ACTION = "x-kedgeline-action"
-"""Header with the word that a page needs to change something."""
+"""Header with the token that a page needs to change something."""
 CHUNK = 60
 """Turns in one answer at the most."""
 MOST_WINDOW = 100_000_000
@@ -121,7 +121,10 @@ class Pages:
             return 401, "open the address that `kedgeline web` has printed, with its token"
         told = bool(origins) and _equal(request.headers.get(ACTION, ""), self._action)
         if request.method not in ("GET", "HEAD") and not told:
-            return 403, "what changes something needs the word that the page was given"
+            return (
+                403,
+                "a request that changes something needs the token of its page; reload the page",
+            )
         return None
 
     async def start(self, request: Request) -> Response:
