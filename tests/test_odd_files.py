@@ -161,12 +161,14 @@ def test_what_is_nested_too_deeply_costs_its_record_alone(
         f'{{"system": "Be brief.", "messages": [{listed}]}}'.encode(), counter=None
     )
     words = [turn.user_message for turn in read.turns if turn.user_message]
-    if len(words) == 6:  # how much can be read depends on the interpreter
-        assert (depth < 3_000, read.damage_count) == (True, 0)
-        return
-    assert depth > 150
-    assert words == [f"word {number}" for number in range(6) if number != place]
-    assert ("too_deep", 2 * place) in [(one.kind, one.line) for one in read.damage]
+    deep = [(one.kind, one.line) for one in read.damage if one.kind == "too_deep"]
+    assert deep in (
+        [],
+        [("too_deep", 2 * place)],
+    )  # how much can be read depends on the interpreter
+    assert depth > 150 or not deep
+    lost = {f"word {number}" for number in range(6)} - {*words}
+    assert lost <= ({f"word {place}"} if deep else set())
 
 
 def test_a_deep_value_is_kept_as_it_is(tmp_path: Path) -> None:
