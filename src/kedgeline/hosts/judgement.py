@@ -132,6 +132,10 @@ PRESERVED = b'"preservedSegment"'
 """In the record of a compaction that leaves the last messages as they are."""
 MOST_LINE = 100_000
 """Bytes of a record that are looked at for its time: that of a compaction has no long texts."""
+PUT_BACK = "From kedgeline"
+"""How a block of ours begins."""
+MOST_BEHIND = 1_000_000
+"""Bytes behind such a record in which a block of ours is looked for."""
 WORD = re.compile(r"(?:^|(?<= ))\S")
 _ANALYSIS = re.compile(r"<analysis>.*?(?:</analysis>|$)", re.DOTALL)
 
@@ -236,8 +240,13 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
             with plain_file(path) as file:
                 file.seek(record.source.start)
                 written = file.read(max(0, record.source.end - record.source.start))
+                behind = file.read(MOST_BEHIND) if record.by == "gemini-cli" else b""
             if record.by in ("gemini-cli", "codex"):
                 texts = list(_listed(written, record.by, record.summary))
+                # The output that a compression came with is written behind it, our block in it.
+                lines = [line for line in behind.splitlines(keepends=True) if line.endswith(b"\n")]
+                said = (text for line in lines for text in words_in(json.loads(line)))
+                texts += [text for text in said if PUT_BACK in text]
             elif PRESERVED in written:
                 texts = _last_exchange(session, compacted.turn)
     return [session.keeping.clean(text) for text in texts if text]

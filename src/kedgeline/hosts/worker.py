@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -299,6 +300,9 @@ class _Run:
     ) -> dict[str, str]:
         """What the host was given or will be, by the answer that it goes with. What stands in the
         rules is lacking still, unless they were given or go along."""
+        if self._host in SILENT:  # the block of a compression just before may stand there still
+            there = [unescape(text) for text in there]
+            rules = "" if any(rules.partition("\n")[0] in text for text in there) else rules
         along = self._along()
         known = rules if along or RULES in given else ""
         most = MOST - len(rules) - len("\n\n") if along else MOST

@@ -249,3 +249,20 @@ def test_what_is_put_back_does_not_go_to_a_sub_agent(tmp_path: Path) -> None:
         (block,) = blocks(server.requests[-1])
         assert "third" in block
         assert_put_back(block)
+
+
+def test_two_compressions_right_behind_each_other_put_back_one_block(tmp_path: Path) -> None:
+    def filling(request: Request) -> Says:
+        made = len(calls_since(request, asked)) if (asked := prompts(request)[-1]) else 0
+        if not is_summarising(request) and asked.startswith("Now the second") and made < 3:
+            return (shell(SECOND, FULL), shell(THIRD, FULL), shell(LOOKED))[made]
+        return reply(request)
+
+    with serving(filling) as server:
+        gemini = Gemini(tmp_path / "home", server)
+        gemini.says(f"Mend the harbour light. {RULE}")
+        gemini.says("Now the second lamp")
+        gemini.says("And the third")
+        assert sum(map(is_summarising, server.requests)) > 2
+        sent = "\n".join(blocks(server.requests[-1]))
+        assert (sent.count(RULES_BLOCK), sent.count(LACKING_BLOCK)) == (1, 1)
