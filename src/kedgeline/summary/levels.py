@@ -220,8 +220,8 @@ def _by_worth(items: Sequence[Item]) -> Iterator[tuple[_Step, float]]:
             more = max(1.0, item.length(rung) - item.length(rung - 1)) / CHARACTERS
             worth = item.worth * (DETAIL_WORTH.get(item.section, 1.0) if item.detail else 1.0)
             density = min(density, worth / more**LENGTH)
-            # all files are named before any tells what changed, and all do before some tell more
-            later = rung if item.detail and item.action else item.tier == ALWAYS
+            # all tell something of what changed before some tell more
+            later = item.tier == ALWAYS or (rung > 1 and bool(item.detail))
             tier = item.tier + later
             found.append((tier, -density, position, rung, more))
     for _, _, position, rung, tokens in sorted(found):
