@@ -19,6 +19,11 @@ def event(name: str, agent: str = "", **data: Any) -> dict[str, Any]:
     return {"type": name, "data": data, **about, **({"agentId": agent} if agent else {})}
 
 
+def start() -> dict[str, Any]:
+    context = {"cwd": "/home/sam/harbor", "branch": "main"}
+    return event("session.start", sessionId="s-1", copilotVersion="1.0.102", context=context)
+
+
 def asked(text: str, **data: Any) -> dict[str, Any]:
     return event("user.message", content=text, **data)
 
@@ -39,9 +44,7 @@ def refused(kind: str) -> list[dict[str, Any]]:
 
 
 def session(*events: dict[str, Any]) -> Was:
-    context = {"cwd": "/home/sam/harbor", "branch": "main"}
-    start = event("session.start", sessionId="s-1", copilotVersion="1.0.102", context=context)
-    return read(FORMAT, lines([start, *events]))
+    return read(FORMAT, lines([start(), *events]))
 
 
 DENIED = {"message": "denied", "code": "denied"}

@@ -215,7 +215,7 @@ def test_a_manual_compaction_always_runs(state: dict[str, Any], context: int) ->
 
 
 def test_a_decision_is_not_a_truth_value() -> None:
-    with pytest.raises(TypeError, match=r"ask decision\.compacts"):
+    with pytest.raises(TypeError, match=r"use decision\.compacts"):
         bool(decide(0))
 
 
