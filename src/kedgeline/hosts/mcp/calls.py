@@ -186,13 +186,14 @@ def answering(kept: Kept) -> Answering:
     def answered(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         try:
             result = made().call(name, arguments_of(name, given))
+            text = msgspec.json.encode(result).decode()  # half a surrogate pair would stop it
         except KedgelineError as error:
             return _failed(foreign(kept.clean(str(error))))
         except Exception:
             logging.exception("%s failed", name)
             return _failed(f"{name} failed; the log of the server says why")
-        text = {"type": "text", "text": msgspec.json.encode(result).decode()}
-        return {"content": [text], "structuredContent": result, "isError": False}
+        content = [{"type": "text", "text": text}]
+        return {"content": content, "structuredContent": result, "isError": False}
 
     return answered
 
