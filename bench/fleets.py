@@ -21,7 +21,7 @@ from typing import NamedTuple
 from bench.corpus import MEGABYTE, Watch, files_below, fingerprint
 from bench.tables import Table
 from kedgeline.batch.inputs import arrow_of
-from kedgeline.errors import KedgelineError
+from kedgeline.errors import KedgelineError, UserError
 from kedgeline.model import Value
 from kedgeline.pipeline.read import read_all, write
 
@@ -143,6 +143,8 @@ def _timed(inputs: Path, out: Path, engine: str, workers: int, tasks: str) -> Ru
         time.sleep(EVERY)
     seconds = time.monotonic() - began
     assert process.stdout is not None
+    if process.returncode:
+        raise UserError(f"the engine {engine} failed: its error is above")
     done = json.loads(process.stdout.read())
     size = sum(
         one.stat().st_size for one in ([inputs] if inputs.is_file() else files_below(inputs))

@@ -341,6 +341,7 @@ class Ray:
     def map(self, work: Work[T], batches: Sequence[Sequence[InputSource]]) -> Iterator[T]:
         try:
             import ray
+            import ray.data  # which needs more packages than ray alone
         except ImportError as error:
             raise MissingExtra("the engine ray", "ray") from error
         if not batches:
