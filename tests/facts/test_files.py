@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kedgeline.facts import facts_of
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.paths import Paths, root_of
-from kedgeline.model import Change, Note, SessionFacts, ToolCall, ToolResult, Transcript
+from kedgeline.model import (
+    Change,
+    FileChanged,
+    Note,
+    SessionFacts,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
 from tests.facts.changed import ROOT, Step, edit, pairs, read, seen, write
 from tests.turns import bash, called, turn
 
@@ -313,3 +322,51 @@ def test_a_sub_agent_that_starts_itself_ends() -> None:
     inner = agent(turn(0, write("a.py"), delegated()))
     setting = Setting(root=ROOT, agents={"call-agent": inner})
     assert 1 <= len(seen([delegated()], setting=setting)) <= 5
+
+
+# Worktrees of one repository, wherever on the disk they are.
+
+APART = "/elsewhere/x"
+PORCELAIN = f"worktree {ROOT}\nHEAD 1a2b3c4\n\nworktree {APART}\nHEAD 5d6e7f8\n"
+LISTED = f"{ROOT}  1a2b3c4 [main]\n{APART}  5d6e7f8 [fix]\n"
+
+
+def moved(*roots: str) -> SessionFacts:
+    return SessionFacts(changes=tuple(Change(turn=0, name="root", value=one) for one in roots))
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        (moved(ROOT), bash(f"git worktree add -b fix {APART}", "Preparing worktree")),
+        (moved(ROOT), bash("git worktree add ../../elsewhere/x main")),
+        (moved(ROOT), bash(f"cd /tmp && git -C {ROOT} worktree add {APART}")),
+        (moved(ROOT), bash("git worktree list", LISTED)),
+        (
+            moved(ROOT),
+            bash("git worktree list --porcelain", f"worktree {ROOT}\n\nworktree {APART}"),
+        ),
+        (moved(ROOT, APART), bash(f"git worktree add {APART} && cd {APART}")),
+        (moved(ROOT, APART), bash("git worktree list", LISTED)),
+    ],
+)
+def test_a_file_edited_in_two_worktrees_is_one(session: SessionFacts, told: Step) -> None:
+    """Incident: a worktree elsewhere on the disk had a row of its own for each file."""
+    turns = (
+        turn(0, told),
+        turn(1, edit(f"{APART}/src/a.py"), edit(f"{ROOT}/src/a.py"), bash(f"rm {APART}/b.py")),
+        turn(2, bash(f"cd {APART} && rm src/c.py")),
+    )
+    facts = facts_of(Transcript(format="test", turns=turns, session=session))
+    changed = [fact.path for fact in facts if isinstance(fact, FileChanged)]
+    assert changed == ["src/a.py", "src/a.py", "b.py", "src/c.py"]
+
+
+def test_a_worktree_of_another_repository_is_named_by_that() -> None:
+    turns = (
+        turn(0, bash("cd /srv/other && git worktree add ../apart")),
+        turn(1, edit("/srv/apart/a.py"), edit("/srv/other/a.py"), edit("/srv/apartment/a.py")),
+    )
+    facts = facts_of(Transcript(format="test", turns=turns, session=moved(ROOT)))
+    changed = [fact.path for fact in facts if isinstance(fact, FileChanged)]
+    assert changed == ["/srv/other/a.py", "/srv/other/a.py", "/srv/apartment/a.py"]

@@ -68,6 +68,11 @@ RULES = (
     "NEVER use sudo here?!",
     "Please answer me in Danish",
     "keep your replies short",
+    "British English please",
+    "Please, metric units.",
+    "short answers, please!",
+    "In German please.",
+    "Type hints in new code please",
     "Use 2 spaces",
     "I want docstrings everywhere",
     "use requests-mock from here on",
@@ -121,6 +126,13 @@ def test_a_rule_is_given_as_it_was_typed(words: str) -> None:
 
 
 NO_RULES = (
+    "continue please",
+    "the second one please",
+    "next step please",
+    "fix the formatting please",
+    "sort imports please",
+    "commit messages for these, please",
+    "explain the style in English please",
     "add a test for the parser",
     "fix this",
     "commit this",

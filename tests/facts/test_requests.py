@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kedgeline.facts import facts_of
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.requests import RequestExtractor
-from kedgeline.model import Note
+from kedgeline.model import InstructionGiven, Note, Requested, Stated, Transcript
 from tests.facts.speaking import noted, queued, refused, told_by
 from tests.turns import bash, edit, turn
 
@@ -140,6 +141,35 @@ def test_a_command_is_given_as_it_was_typed() -> None:
         ("/review 158 and be strict", "new"),
         ("/plan-sprint 4", "new"),
     ]
+
+
+REVIEW = (
+    "You are a code reviewer. Your job is to review code changes and provide actionable feedback."
+    "\n\n---\n\nInput: {}\n\n---\n\n## How\n\nNever guess. Always read the whole file.\n"
+)
+INIT = (
+    "Create or update `AGENTS.md` for this repository.\n\nThe goal is a compact file.\n\n"
+    "User-provided focus or constraints (honor these):\n{}\n\n## How to investigate\n\nRead.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("expanded", "typed"),
+    [
+        (REVIEW.format(""), "/review"),
+        (REVIEW.format("the newest commit"), "/review the newest commit"),
+        (INIT.format("only the server"), "/init only the server"),
+    ],
+)
+def test_a_command_that_the_client_expanded_is_told_by_its_name(expanded: str, typed: str) -> None:
+    """Incident: the template of OpenCode's `/review` stood as the user's words, and filled the
+    intent."""
+    session = Transcript(format="test", turns=(turn(0, user=expanded, says="Nothing found."),))
+    given = [*facts_of(session)]
+    assert [fact.text for fact in given if isinstance(fact, Requested)] == [typed]
+    assert not [fact for fact in given if isinstance(fact, InstructionGiven)]
+    said = [fact for fact in given if isinstance(fact, Stated) and fact.by == "user"]
+    assert not [one for one in said if one.text not in typed]
 
 
 @pytest.mark.parametrize(

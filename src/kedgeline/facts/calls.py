@@ -59,7 +59,7 @@ PATTERNS = ("pattern", "query", "regex", "search_term", "url", "keyword")
 
 class CallExtractor:
     def __init__(self, setting: Setting) -> None:
-        self._paths = Paths(setting.root)
+        self._paths = Paths(setting.root, setting.checkouts)
         prefix = setting.root.rstrip("/") + "/"
         self._prefix = prefix if len(prefix) > len("/x/") else ""
 

@@ -192,7 +192,7 @@ class DeadEndExtractor:
     """Gives edits taken back, calls the user refused, and commits undone by aider's `/undo`."""
 
     def __init__(self, setting: Setting) -> None:
-        self._paths = Paths(setting.root)
+        self._paths = Paths(setting.root, setting.checkouts)
         self._edits = Edits(self._paths)
         self._refusals = Refusals(self._paths)
         self._console = Console(self._paths)

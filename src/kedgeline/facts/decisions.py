@@ -325,7 +325,7 @@ _WHY = re.compile(
 
 class DecisionExtractor:
     def __init__(self, setting: Setting) -> None:
-        self._paths = Paths(setting.root)
+        self._paths = Paths(setting.root, setting.checkouts)
         self._answer = ""
         """What the agent said in the last turn."""
         self._answered = -1

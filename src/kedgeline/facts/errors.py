@@ -531,7 +531,7 @@ class ErrorExtractor:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._paths = Paths(setting.root)
+        self._paths = Paths(setting.root, setting.checkouts)
         self._errors = OpenErrors(self._paths)
         self._minor = Recent[str, int](REMEMBERED)
         """In which exchange a client's rule was last broken: once is enough to be told."""
@@ -607,7 +607,7 @@ class ErrorExtractor:
 
     def _of_agent(self, turn: Turn, outcome: Outcome) -> Iterator[ErrorSeen]:
         """What a sub-agent left unsolved: its word, as nobody looked on."""
-        inner = ErrorExtractor(Setting(root=self._setting.root))
+        inner = ErrorExtractor(self._setting._replace(agents={}))
         for own, outcomes in agent_turns(self._setting, outcome):
             deque(inner.see(own, outcomes), maxlen=0)
         left = [(key, error) for key, error in inner._errors.items() if not error.target]

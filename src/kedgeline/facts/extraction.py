@@ -10,9 +10,9 @@ from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.facts.errors import ErrorExtractor
-from kedgeline.facts.extractor import Extractor, Setting
+from kedgeline.facts.extractor import Extractor, Setting, agent_turns
 from kedgeline.facts.files import FileExtractor
-from kedgeline.facts.paths import root_of
+from kedgeline.facts.paths import Checkouts, root_of
 from kedgeline.facts.questions import QuestionExtractor
 from kedgeline.facts.repository import RepositoryExtractor
 from kedgeline.facts.requests import RequestExtractor
@@ -52,12 +52,18 @@ class Extraction:
     before."""
 
     def __init__(self, setting: Setting) -> None:
-        self._outcomes = setting.outcomes
-        self._extractors = tuple(make(setting) for make in EXTRACTORS)
+        self._checkouts = Checkouts(setting.root, setting.began)
+        self._setting = setting._replace(checkouts=self._checkouts)
+        self._extractors = tuple(make(self._setting) for make in EXTRACTORS)
 
     def add(self, turn: Turn) -> Iterator[AnyFact]:
         """The facts of the next turn."""
-        outcomes = self._outcomes(turn)
+        outcomes = self._setting.outcomes(turn)
+        for outcome in outcomes:
+            self._checkouts.follow(outcome)
+            for _, results in agent_turns(self._setting, outcome):
+                for inner in results:
+                    self._checkouts.follow(inner, of_agent=True)
         for extractor in self._extractors:
             yield from extractor.see(turn, outcomes)
 
@@ -66,7 +72,9 @@ def setting_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Se
     """`outcomes` is where those of its turns are known already."""
     agents = {agent.delegated_by: agent for agent in transcript.agents if agent.delegated_by}
     known = KnownOutcomes(AGENTS_TURNS) if outcomes is None else outcomes
-    return Setting(root=root_of(transcript.session), agents=agents, outcomes=known)
+    session = transcript.session
+    began = next((change.value for change in session.changes if change.name == "root"), "")
+    return Setting(root=root_of(session), began=began, agents=agents, outcomes=known)
 
 
 def facts_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Iterator[AnyFact]:

@@ -36,6 +36,10 @@ class Setting(NamedTuple):
 
     root: str = ""
     """The session's folder; paths below it are given from there."""
+    began: str = ""
+    """The folder in which it began, where that is another one."""
+    checkouts: Mapping[str, str] = {}
+    """Other checkouts of a repository, each with the one by which its files are named."""
     agents: Mapping[str, Transcript] = {}
     """Sub-agents' conversations by the id of the call that started them."""
     outcomes: OutcomesOf = outcomes_of

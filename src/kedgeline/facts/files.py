@@ -178,7 +178,7 @@ class FileExtractor:
         self._setting = setting
         self._inside = inside
         """In a sub-agent's turns, whose own sub-agents are among them."""
-        self._paths = Paths(setting.root)
+        self._paths = Paths(setting.root, setting.checkouts)
         self._folder = WorkingFolder(stays=not inside)
         self._known = KnownFiles()
         self._console = Console(self._paths)

@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from kedgeline.facts.extractor import Recent
-from kedgeline.facts.paths import Paths, below
+from kedgeline.facts.paths import Paths, below, folder_of
 from kedgeline.model import Note, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import left_alone, shell_line, still_running
 from kedgeline.shell.evidence import shown_part
 from kedgeline.shell.parsing import commands_in
-from kedgeline.shell.prefixes import Command, in_folder, words_given
+from kedgeline.shell.prefixes import Command, words_given
 from kedgeline.text.prose import cut, one_line
 
 # The commands of a shell line that speak to a repository, and which repository that is.
@@ -131,7 +131,7 @@ def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> _Call:
 
 def _place(commands: Sequence[Command], root: str) -> Place:
     """Where a line works: in doubt elsewhere, for what another repository came to is no news."""
-    folders = [_folder(command) for command in commands]
+    folders = [folder_of(command) for command in commands]
     inside = bool(root) and all(below(root, folder) != folder for folder in folders if folder)
     if any(_TRIAL.search(folder) for folder in folders) and not inside:
         return "trial"
@@ -140,14 +140,6 @@ def _place(commands: Sequence[Command], root: str) -> Place:
         return "elsewhere"
     away = (folder for folder in folders if folder.startswith(("/", "~", "..")))
     return "elsewhere" if root and any(below(root, folder) == folder for folder in away) else "here"
-
-
-def _folder(command: Command) -> str:
-    plain = command.plain
-    for place, word in enumerate(plain[:-1]):
-        if word == "-C" and command.program == "git":
-            return in_folder(command.folder, plain[place + 1])
-    return command.folder
 
 
 ABOUT_SHOWN = 200

@@ -4,7 +4,7 @@ works, which lines of a file it read, and what the agent said before it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from posixpath import basename, isabs, join, normpath
 from typing import Any
@@ -14,6 +14,7 @@ from kedgeline.model import CallRef, SessionFacts, Text, ToolCall, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import shell_line
 from kedgeline.shell.parsing import commands_in
+from kedgeline.shell.prefixes import Command, in_folder, next_argument, words_given
 from kedgeline.shell.touched import touched_by_shell
 from kedgeline.text.prose import cut, sentences
 
@@ -54,18 +55,21 @@ def root_of(session: SessionFacts) -> str:
 class Paths:
     """Names files as the session's facts do."""
 
-    def __init__(self, root: str = "") -> None:
+    def __init__(self, root: str = "", checkouts: Mapping[str, str] | None = None) -> None:
         self._root = _one_spelling(normpath(_slashes(root))) if root else ""
+        self._checkouts = {} if checkouts is None else checkouts
 
     def name(self, written: str, folder: str = "") -> str:
         """The one name of a file that a call names so while it works in that folder; empty where
         it cannot be a file's."""
         path = written.strip()
-        return _name(path, folder, self._root) if 0 < len(path) <= PATH_MOST else ""
+        if not 0 < len(path) <= PATH_MOST:
+            return ""
+        return _name(path, folder, self._root, tuple(self._checkouts.items()))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _name(path: str, folder: str, root: str) -> str:
+def _name(path: str, folder: str, root: str, checkouts: tuple[tuple[str, str], ...]) -> str:
     path = _slashes(path)
     if not path.isprintable():
         return ""
@@ -74,10 +78,14 @@ def _name(path: str, folder: str, root: str) -> str:
     ends = "/" if path.endswith("/") else ""
     path = _one_spelling(normpath(path), drive=_DRIVE.match(root) is not None)
     inside = f"{root.rstrip('/')}/"
+    if root and path.startswith("../"):
+        path = normpath(join(root, path))
+    around = [one for one in checkouts if f"{path}/".startswith(f"{one[0]}/")]
+    if around:
+        checkout, named_by = max(around, key=lambda one: len(one[0]))
+        path = named_by + path[len(checkout) :]
     if root and (path.startswith(inside) or _same_on_windows(path, inside)):
         path = path[len(inside) :]
-    elif root and not isabs(path) and path.startswith("../"):
-        path = normpath(join(root, path))
     return "" if path in (".", "..", root, "/") else path + ends
 
 
@@ -136,6 +144,16 @@ _UNKNOWN = re.compile(r"[$`*?]")
 _COMPLAINT = re.compile(r"\b(?:cd|pushd): ")
 
 
+MOST_CHECKOUTS = 64
+"""Worktrees remembered: more than anyone works in at once."""
+_ADD_VALUED = frozenset({"-b", "-B", "--reason"})
+_LISTED = re.compile(
+    r"^(?:worktree )?((?:/|[A-Za-z]:[\\/])[^\n]{1,400}?)"
+    r"(?: +(?:[0-9a-f]{7,40} [\[(]|\(bare\))[^\n]*)?$",
+    re.MULTILINE,
+)
+
+
 class WorkingFolder:
     """Follows one conversation. A sub-agent's shell begins anew with every call."""
 
@@ -169,6 +187,56 @@ class WorkingFolder:
             self._folder = went
         elif went and not _UNKNOWN.search(went):
             self._folder = normpath(join(self._folder, went))
+
+
+def folder_of(command: Command) -> str:
+    """Where a command of a line works, seen from where the line began."""
+    plain = command.plain
+    for place, word in enumerate(plain[:-1]):
+        if word == "-C" and command.program == "git":
+            return in_folder(command.folder, plain[place + 1])
+    return command.folder
+
+
+class Checkouts(dict[str, str]):
+    """The worktrees of a repository that git told of, wherever on the disk they are, each with the
+    checkout by which the files of all are named: the one the session is in."""
+
+    def __init__(self, root: str = "", began: str = "") -> None:
+        super().__init__()
+        self._root = _one_spelling(normpath(_slashes(root))) if root else ""
+        self._began = began or root
+        self._folder = WorkingFolder()
+
+    def follow(self, outcome: Outcome, *, of_agent: bool = False) -> None:
+        """See what a call told of worktrees."""
+        folder = WorkingFolder(stays=False).of(outcome.call)
+        if not of_agent:
+            folder = self._folder.of(outcome.call)
+            self._folder.follow(outcome)
+        line = shell_line(outcome.call)
+        if "worktree" not in line or not outcome.success or outcome.result is None:
+            return
+        for command in commands_in(line):
+            words = command.plain
+            asked = words_given(words)[:2] if command.program == "git" else []
+            if asked == ["worktree", "list"]:
+                self._take(_LISTED.findall(outcome.result.output))
+            elif asked == ["worktree", "add"]:
+                place = join(self._began, folder, folder_of(command))
+                inside = f"{normpath(place)}/".startswith(f"{self._root}/")
+                added = next_argument(words, words.index("add") + 1, _ADD_VALUED)
+                self._take([self._root if inside else place, join(place, *words[added:][:1])])
+
+    def _take(self, found: Sequence[str]) -> None:
+        """Checkouts of one repository; the first is the main one."""
+        tops = [_one_spelling(normpath(_slashes(one))) for one in found]
+        tops = [self.get(top, top) for top in tops if isabs(top) or _DRIVE.match(top)]
+        around = (top for top in tops if f"{self._root}/".startswith(f"{top}/"))
+        named_by = min(around, key=len, default=tops[0] if tops else "")
+        for top in tops:
+            if top != named_by and len(self) < MOST_CHECKOUTS:
+                self[top] = named_by
 
 
 # Which lines of a file a call read.

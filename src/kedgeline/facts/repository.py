@@ -122,7 +122,7 @@ class RepositoryExtractor:
         self._setting = setting
         self._branch = ""
         self._commits = Commits()
-        self._console = Console(Paths(setting.root))
+        self._console = Console(Paths(setting.root, setting.checkouts))
         self._tickets = Recent[Ticket, str](REMEMBERED)
         """With what was last said of them, the newest last."""
 

@@ -9,7 +9,14 @@ from typing import Literal, NamedTuple
 from kedgeline.facts.extractor import Setting, of_turn
 from kedgeline.model import Note, Requested, Text, Turn
 from kedgeline.shell import Outcome
-from kedgeline.text.spoken import at_beginning, command_in, opening, opens_task, proposes
+from kedgeline.text.spoken import (
+    at_beginning,
+    command_in,
+    expanded_in,
+    opening,
+    opens_task,
+    proposes,
+)
 
 # All that the user said in a turn, piece by piece, with the way it was said.
 
@@ -40,6 +47,8 @@ class Utterance(NamedTuple):
     way: Way = "prompt"
     command: str = ""
     """Name of the slash command."""
+    template: str = ""
+    """What the client put in the place of a command: its words, and nobody's."""
 
     @property
     def own(self) -> bool:
@@ -106,6 +115,8 @@ def _prompted(turn: Turn) -> Iterator[Utterance]:
     for part in parts:
         if part.text.startswith(PLAN_GIVEN):
             yield Utterance(part.text, "plan")
+        elif command := expanded_in(part.text):
+            yield Utterance(command.arguments, "command", command.name, part.text)
         elif (typed := _TYPED.match(part.text)) and not part.queued:
             yield Utterance(part.text[typed.end() :].strip(), "command", typed[1])
         else:

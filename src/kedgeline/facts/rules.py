@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Recent, Setting
-from kedgeline.facts.requests import Utterance, said_in
+from kedgeline.facts.requests import ASKS, Utterance, said_in
 from kedgeline.model import InstructionGiven, Note, Turn
 from kedgeline.shell import Outcome
 from kedgeline.text.prose import one_line
@@ -67,6 +67,24 @@ ORDERS = (
     r"\s?(?:[!.)]|$)",
 )
 """At the beginning of a clause: how to do things, or how not to."""
+STYLE = (
+    r"english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian"
+    r"|spelling|markdown|bullets?|bullet points|prose|emojis?|units|tabs|spaces|indentation"
+    r"|(?:snake|camel|kebab|pascal)[ -]?case|(?:single|double) quotes|semicolons|type ?hints?"
+    r"|docstrings"
+)
+"""What a wish about how things are written names."""
+STYLE_OF = (
+    r"grammar|language|tone|style|format|formatting|currency|dates|comments|names|identifiers"
+    r"|commits|commit messages|imports|answers|replies|responses|explanations|sentences"
+    r"|paragraphs|diffs"
+)
+"""The same, where a word before says which."""
+_DONE = (
+    "squash|sort|reformat|format|correct|improve|keep|drop|merge|push|amend|list|print|translate"
+    "|convert|switch|try|wait|read|do|put|go|get|take|apply|simplify|shorten"
+)
+"""More verbs that ask for something to be done once."""
 SAYINGS = (
     r"^\W{0,3}(?:(?:our|the|my) )?(?:rule|convention|policy|style)s?(?::| is\b| are\b)",
     r"^\W{0,3}(?:(?-i:[A-Z][A-Z -]{2,30}: )|(?:(?:please|pls|just|then|also|omg|and|so|but|ok|okay)"
@@ -176,6 +194,13 @@ def _any(rows: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _ORDERS, _SAYINGS = _any(ORDERS), _any((*SAYINGS, *OTHER_LANGUAGES))
+_WISHED = late(
+    r"(?=.{0,80}\b(?:please|pls)\b)\W{0,3}(?:(?:please|pls|and|also|but|ok|okay),? ){0,3}"
+    rf"(?!(?:the|this|that|these|those|my|your|an?|no|more|some|next|{_DONE}|{'|'.join(ASKS)})\b)"
+    rf"(?:(?:[\w'/-]+,? ){{0,3}}?(?:{STYLE})|(?:[\w'/-]+,? ){{1,3}}?(?:{STYLE_OF}))\b"
+    r"(?:,? [\w'/-]+){0,4}\W*$"
+)
+"""A matter of style without a verb, with a please: it is to be so from now on."""
 _OF_AGENT = re.compile(rf"\b(?:you\b|{_OF_THE_AGENT})", re.IGNORECASE)
 
 
@@ -194,7 +219,7 @@ def is_rule(plain: str, *, standing: bool = False) -> bool:
         sentence = sentence[: checked.start()]
     if _CONDITION.match(sentence) and not (standing or _OF_AGENT.search(sentence)):
         return False
-    if SHOUTED.search(sentence) or _SAYINGS.search(sentence):
+    if SHOUTED.search(sentence) or _SAYINGS.search(sentence) or _WISHED.match(sentence):
         return True
     if any(_ORDERS.match(sentence, clause.end()) for clause in _CLAUSE.finditer(sentence)):
         return True

@@ -85,6 +85,10 @@ class StatementExtractor:
                 found = stated(turn.index, "said", said.text[:SAID_MOST], place=place)
                 yield from found
                 place += len(found)
+            if said.template:
+                found = stated(turn.index, "plan", said.template[:SAID_MOST], place=place)
+                yield from found
+                place += len(found)
         place = 0
         for where, text in _texts(turn):
             found = stated(turn.index, where, text, place=place)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.errors import OtherSession
-from kedgeline.facts import Extraction, Setting, has_plan, root_of, session_facts
+from kedgeline.facts import Extraction, has_plan, session_facts, setting_of
 from kedgeline.formats import Log
 from kedgeline.model import AnyFact, Note, Summary, Transcript, Turn, Value
 from kedgeline.pipeline.read import stream
@@ -135,7 +135,7 @@ class Folding:
             for thread in self._journal.threads()
             if (one := self._about_of(thread)).delegated_by
         }
-        setting = Setting(root_of(about.session), self._started, Outcomes(OUTCOMES_KEPT))
+        setting = setting_of(about, Outcomes(OUTCOMES_KEPT))._replace(agents=self._started)
         self._extraction = Extraction(setting)
         self._fold = Fold(earlier_summary(about))
         self._next, self._plan = 0, -1

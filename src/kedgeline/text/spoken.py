@@ -252,6 +252,23 @@ class SlashCommand(NamedTuple):
     """As the user typed them."""
 
 
+EXPANDED = {
+    "review": r"You are a code reviewer\. Your job is to review code changes and provide actionable"
+    r" feedback\.\n\n---\n\nInput: (?P<arguments>.{0,4000}?)\n\n---\n",
+    "init": r"Create or update `AGENTS\.md` for this repository\.\n\nThe goal is a compact "
+    r".{0,400}?\(honor these\):\n(?P<arguments>.{0,4000}?)\n\n## How to investigate\n",
+}
+"""How the texts begin that OpenCode puts in the place of a command which the user ran."""
+
+
+def expanded_in(text: str) -> SlashCommand | None:
+    """The command that a client expanded into a text."""
+    for name, template in EXPANDED.items():
+        if found := re.match(template, text, re.DOTALL):
+            return SlashCommand(name, found["arguments"].strip())
+    return None
+
+
 def command_in(note: str) -> SlashCommand | None:
     """The command in a note; None where there is none in tags.
 
