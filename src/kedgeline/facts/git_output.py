@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from kedgeline.facts.extractor import Recent
 from kedgeline.facts.paths import Paths, below, folder_of
 from kedgeline.model import Note, Turn
@@ -144,8 +142,6 @@ def _place(commands: Sequence[Command], root: str) -> Place:
 
 ABOUT_SHOWN = 200
 """Characters of a message's first line or of a title; longer ones are cut."""
-LARGEST_JSON = 1_000_000
-"""Characters of an output that is decoded."""
 
 
 class Sighting(NamedTuple):
@@ -156,7 +152,6 @@ class Sighting(NamedTuple):
         "pull_request",
         "merge",
         "tag",
-        "ticket",
         "head",
         "current",
         "rewritten",
@@ -205,7 +200,6 @@ _PULL = re.compile(
     r"^https?://\S{1,200}/(?:pull|pulls|merge_requests)/\d{1,7}(?=[ \t\r]*$)", re.MULTILINE
 )
 _MERGED = re.compile(r"erged pull request (?:\S{1,100})?#(\d{1,7})(?: \(([^\n]{1,200})\))?")
-_FIELD = re.compile(r"^(title|number|url):\t([^\n]{1,500})$", re.MULTILINE)
 
 
 def seen_in(line: _Line) -> Iterator[Sighting]:
@@ -245,8 +239,6 @@ def _status(call: _Call, line: _Line) -> Iterator[Sighting]:
 
 def _switched(call: _Call, line: _Line) -> Iterator[Sighting]:
     created = call.value("-b", "-B", "-c", "-C", "--create", "--orphan")
-    if call.name == "pr checkout" and call.given and call.given[0].isdigit():
-        yield Sighting("pull_request", f"#{call.given[0]}")
     if created and _BRANCH.fullmatch(created):
         yield Sighting("branch", created, "created")
     elif found := _SWITCHED.findall(line.text):
@@ -314,11 +306,6 @@ def _tagged(call: _Call, line: _Line) -> Iterator[Sighting]:
         yield Sighting("tag", call.given[0], _short(message))
 
 
-def _released(call: _Call, line: _Line) -> Iterator[Sighting]:
-    if call.given:
-        yield Sighting("tag", call.given[0], _short(call.value("--title", "-t")))
-
-
 def _pushed(call: _Call, line: _Line) -> Iterator[Sighting]:
     found = list(PUSHED.finditer(line.text))
     for one in found:
@@ -335,40 +322,11 @@ def _proposed(call: _Call, line: _Line) -> Iterator[Sighting]:
         yield Sighting("pull_request", found[0], _short(call.value("--title", "-t")))
 
 
-def _looked_at(call: _Call, line: _Line) -> Iterator[Sighting]:
-    """A pull request or an issue that was looked at."""
-    asked = call.given[0] if call.given else ""
-    if call.inside or "$" in asked or call.into:
-        return
-    told = _told_fields(line.text) if not call.has("--jq", "-q", "--template", "-t") else {}
-    number = told.get("number") or (asked if asked.isdigit() else "")
-    name = told.get("url") or (f"#{number}" if number else "")
-    if name and (told or not call.has("--comments")):
-        what: Literal["ticket", "pull_request"] = (
-            "ticket" if call.name.startswith("issue") else "pull_request"
-        )
-        yield Sighting(what, name, _short(told.get("title", "")))
-
-
 def _accepted(call: _Call, line: _Line) -> Iterator[Sighting]:
     found = _MERGED.search(line.text)
     number = found[1] if found else next((one for one in call.given if one.isdigit()), "")
     if number:
         yield Sighting("merge", f"#{number}", _short(found[2] or "") if found else "")
-
-
-def _told_fields(text: str) -> dict[str, str]:
-    """Number, title and address, from JSON or from the plain form."""
-    if not text.lstrip().startswith("{"):
-        return dict(_FIELD.findall(text))
-    if len(text) > LARGEST_JSON:
-        return {}
-    try:
-        told = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return {}
-    kept = {name: told.get(name) for name in ("number", "title", "url")}
-    return {name: str(value) for name, value in kept.items() if isinstance(value, (str, int))}
 
 
 def _short(text: str) -> str:
@@ -388,82 +346,13 @@ READERS: dict[str, Callable[[_Call, _Line], Iterator[Sighting]]] = {
     "git pull": _moved,
     "git merge": _merged,
     "git tag": _tagged,
-    "gh release create": _released,
     "git push": _pushed,
     "gh pr create": _proposed,
     "gh pr edit": _proposed,
     "glab mr create": _proposed,
-    "gh pr view": _looked_at,
-    "gh issue view": _looked_at,
     "gh pr merge": _accepted,
 }
 """By program and what it does. `git commit` says which branch it is on where it commits nothing."""
-
-
-# What a plain log of the current branch shows: its newest commit.
-
-SHOW_COMMITS = frozenset({"log", "show", "reflog", "shortlog", "rev-list", "cherry", "blame"})
-"""What prints commits: beside another one, a log's lines are not known to be its own."""
-HARMLESS = re.compile(
-    r"--(?:oneline|decorate|no-decorate|graph|stat|shortstat|numstat|name-only|name-status|no-color"
-    r"|color|abbrev-commit|abbrev|date|patch|no-patch|no-pager|max-count|format|pretty|first-parent"
-    r"|show-signature|summary)(?:=.*)?|-p|-n\d*|-\d{1,6}|-s|-u|-U\d+",
-    re.DOTALL,
-)
-"""Options that leave out none of the newest commits."""
-_CURRENT = re.compile(r"HEAD|@|(?!\S{0,200}\.{3})\S{1,200}\.\.(?:HEAD)?")
-"""Of the current branch, or what it has that another one has not, which may be nothing."""
-_KEEPS_FIRST = frozenset({"head", "cat", "less", "more"})
-_ONE_LINE = re.compile(
-    r"^[*|/\\ ]{0,12}(?P<hash>[0-9a-f]{7,40}) "
-    r"(?:\((?P<refs>(?:HEAD|tag: |origin/)[^)\n]{0,300})\) )?(?P<subject>\S[^\n]{0,500})$",
-    re.MULTILINE,
-)
-_WHOLE = re.compile(
-    r"^(?:[*|] ){0,4}commit (?P<hash>[0-9a-f]{7,40})(?: \((?P<refs>[^)\n]{0,300})\))?\n"
-    r"(?:[^\n]{0,300}\n){1,6}?\s{0,8}\n(?:[*| ]{0,8})    (?P<subject>\S[^\n]{0,500})$",
-    re.MULTILINE,
-)
-_TWO_LINES = re.compile(r"^(?P<hash>[0-9a-f]{7,40})\n(?P<subject>\S[^\n]{0,500})$", re.MULTILINE)
-_FORMATS = (
-    (re.compile(r"(?:format:|tformat:)?%[hH] %s"), _ONE_LINE),
-    (re.compile(r"(?:format:|tformat:)?%[hH]%n%[Bs]"), _TWO_LINES),
-    (re.compile("oneline"), _ONE_LINE),
-    (re.compile("medium|full|fuller|short|"), _WHOLE),
-)
-"""How a log is written by the format it is given."""
-_REFS = re.compile(r"HEAD -> ([^\s,)]{1,250})")
-
-
-def newest_in(line: _Line) -> Iterator[Sighting]:
-    """The head, and the branch where the log names it; nothing for a log of a file, of another
-    branch, or one that leaves commits out."""
-    showing = [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
-    if not showing or not _is_plain(showing[0]):
-        return
-    if len(showing) > 1 and any(".." in word for word in showing[0].words):
-        return  # it may have printed none, and the first commit is the next one's
-    given = "oneline" if showing[0].has("--oneline") else showing[0].value("--format", "--pretty")
-    pattern = next((lines for shape, lines in _FORMATS if shape.fullmatch(given)), None)
-    found = pattern.search(line.text) if pattern else None
-    if found is None:
-        return
-    if (branch := _REFS.search(found.groupdict().get("refs") or "")) is not None:
-        yield Sighting("current", branch[1])
-    yield Sighting("head", found["hash"], _short(found["subject"]))
-
-
-def _is_plain(call: _Call) -> bool:
-    if call.name != "log" or not call.done or call.inside or not set(call.into) <= _KEEPS_FIRST:
-        return False
-    behind = list(call.words[call.words.index("log") + 1 :])
-    while behind:
-        word = behind.pop(0)
-        if word in ("-n", "--max-count", "--format", "--pretty") and behind:
-            behind.pop(0)
-        elif not (HARMLESS if word.startswith("-") else _CURRENT).fullmatch(word):
-            return False
-    return True
 
 
 # What aider's console says of commits: it commits edits by itself, and `/undo` takes them back.

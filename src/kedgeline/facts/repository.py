@@ -1,17 +1,14 @@
-"""What a repository came to: commits, branches, pushes, pull requests, tags, tickets."""
+"""What a repository came to: commits, branches, pushes, pull requests, tags."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
-from kedgeline.facts.git_output import Console, Sighting, newest_in, repository_line, seen_in
+from kedgeline.facts.git_output import Console, Sighting, repository_line, seen_in
 from kedgeline.facts.paths import Paths
 from kedgeline.model import Committed, SessionNoted, Speaker, Turn
 from kedgeline.shell import Outcome
-from kedgeline.text.prose import cut, first_sentence
 
 # The commits that are known, and which of them another one took the place of.
 
@@ -60,57 +57,7 @@ class Commits:
         return about, replaces
 
 
-# Tickets and pull requests that are named in words, by their shape.
-
-LOOKED_AT = 8_000
-"""Characters of a message: what stands behind is pasted."""
-TICKETS_MOST = 6
-"""Tickets of one message: more of them are a pasted list."""
-
-_NUMBERED = re.compile(
-    r"\b(?P<word>prs?|mrs?|pull requests?|merge requests?|issues?|tickets?|bugs?|gh"
-    r"|(?:fix|close|resolve)(?:e?[sd])?|refs?)[ :]{1,2}#(?P<number>[1-9]\d{0,6})\b",
-    re.IGNORECASE,
-)
-_URL = re.compile(
-    r"https?://[\w.-]{1,100}/[\w./~-]{1,200}?/(?P<kind>issues|pull|merge_requests)/[1-9]\d{0,6}\b"
-)
-_FENCED = re.compile(r"^ {0,3}```[^\n]*\n.*?(?:^ {0,3}```|\Z)", re.MULTILINE | re.DOTALL)
-
-
-_SHAPED = re.compile(
-    r"(?<![\w.-])(?!(?:ISO|UTF|UCS|SHA|MD|RFC|HTTPS?|CVE|CWE|TLS|SSL|AES|RSA|UTC|GMT|PEP|IPV|IEEE|ASCII"
-    r"|ES|TS|CSS|GPT|CLAUDE|GEMINI|JAVA|PYTHON|NODE|GO|ARM|AMD|STEP|PHASE|PART|LEVEL|TABLE|OPTION"
-    r"|CASE|WEEK|DAY|ITEM|TODO|LINE|PAGE|VERSION|SPRINT|ERROR|PORT|TEST|RC|TOP|MAX|MIN)-)"
-    r"[A-Z][A-Z0-9]{1,9}-[1-9]\d{1,5}(?![\w-])(?!\.\d)"
-)
-"""A ticket as trackers write it, and no norm, product or heading."""
-
-
-class Ticket(NamedTuple):
-    what: Literal["ticket", "pull_request"]
-    name: str
-
-
-def tickets_in(text: str) -> list[Ticket]:
-    """What words or the title of a commit name, code blocks left out."""
-    plain = _FENCED.sub(" ", text[:LOOKED_AT])
-    found = [
-        Ticket("ticket" if one["kind"] == "issues" else "pull_request", one[0])
-        for one in _URL.finditer(plain)
-    ]
-    for one in _NUMBERED.finditer(plain):
-        pull = one["word"].casefold().startswith(("pr", "mr", "pull", "merge"))
-        found.append(Ticket("pull_request" if pull else "ticket", f"#{one['number']}"))
-    found += (Ticket("ticket", one[0]) for one in _SHAPED.finditer(plain))
-    return list(dict.fromkeys(found))[:TICKETS_MOST]
-
-
-REMEMBERED = 200
-"""Tickets remembered, so that each is given once; the oldest are forgotten."""
-SAID_SHOWN = 120
-"""Characters of the sentence that names a ticket."""
-ELSEWHERE = frozenset({"commit", "push", "pull_request", "merge", "tag", "ticket"})
+ELSEWHERE = frozenset({"commit", "push", "pull_request", "merge", "tag"})
 """What counts wherever it happened: in another repository, or by a sub-agent, who may work in a
 folder of its own."""
 
@@ -123,13 +70,8 @@ class RepositoryExtractor:
         self._branch = ""
         self._commits = Commits()
         self._console = Console(Paths(setting.root, setting.checkouts))
-        self._tickets = Recent[Ticket, str](REMEMBERED)
-        """With what was last said of them, the newest last."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[_Found]:
-        for words in turn.user_words():
-            about = cut(first_sentence(words), SAID_SHOWN)
-            yield from self._named(tickets_in(words), turn.index, about, "user")
         yield from self._by_client(turn, outcomes)
         for outcome in outcomes:
             yield from self._shown(outcome, turn.index, "tool")
@@ -157,7 +99,7 @@ class RepositoryExtractor:
             return
         here = line.place == "here"
         own = here and by == "tool"
-        for seen in (*seen_in(line), *newest_in(line)):
+        for seen in seen_in(line):
             if own or seen.what in ELSEWHERE:
                 yield from self._fact(seen, turn, by, here=here)
 
@@ -166,9 +108,6 @@ class RepositoryExtractor:
             self._commits.moved(rewritten=seen.what == "rewritten")
         elif seen.what == "current" or seen.what == "branch":
             yield from self._on_branch(seen, turn)
-        elif seen.what == "ticket" or seen.what == "pull_request":
-            yield from self._named([Ticket(seen.what, seen.name)], turn, seen.about, by)
-            yield from self._named(tickets_in(seen.about), turn, seen.about, by)
         else:
             own = here and seen.what in ("commit", "head")
             about, replaces = self._commits.take(seen) if own else (seen.about, "")
@@ -180,8 +119,6 @@ class RepositoryExtractor:
                 about=about,
                 replaces=replaces,
             )
-            if seen.what == "commit":
-                yield from self._named(tickets_in(seen.about), turn, seen.about, by)
 
     def _on_branch(self, seen: Sighting, turn: int) -> Iterator[_Found]:
         """A branch that the session is on and was not before."""
@@ -192,24 +129,3 @@ class RepositoryExtractor:
         self._branch = seen.name
         yield Committed(turn=turn, what="branch", name=seen.name, about=seen.about)
         yield SessionNoted(turn=turn, name="branch", value=seen.name)
-        named = tickets_in(re.sub(r"[/_]|(?<=\d)-", " ", seen.name))
-        yield from self._named(named, turn, f"branch {seen.name}", "tool")
-
-    def _named(
-        self, tickets: Iterable[Ticket], turn: int, about: str, by: Speaker
-    ) -> Iterator[Committed]:
-        """Tickets that were not named before, or of which something else is said."""
-        for named in tickets:
-            ticket = self._in_full(named)
-            known = self._tickets.get(ticket)
-            if known is None or (by != "user" and about not in ("", known)):
-                yield Committed(turn=turn, by=by, what=ticket.what, name=ticket.name, about=about)
-            self._tickets.put(ticket, about or known or "")
-
-    def _in_full(self, ticket: Ticket) -> Ticket:
-        """A number by the address it is known by, for a pull request has but one."""
-        number = ticket.name.removeprefix("#")
-        if ticket.what != "pull_request" or not number.isdigit():
-            return ticket
-        known = (one for one in self._tickets if one.name.endswith(f"/{number}"))
-        return next((one for one in known if one.what == ticket.what), ticket)
