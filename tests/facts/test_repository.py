@@ -197,6 +197,14 @@ def test_what_did_nothing_is_no_news() -> None:
     )
 
 
+def test_a_pull_request_that_is_edited_is_given_once() -> None:
+    address = "https://host/a/b/pull/7"
+    made = bash("gh pr create -t 'Add tax' --fill", f"{address}\n")
+    assert said(made, bash("gh pr edit 7 --add-label x", f"{address}\n")) == [
+        ("pull_request", address, "Add tax")
+    ]
+
+
 def test_sub_agents_commits_are_theirs_and_their_branches_nobody_s() -> None:
     task, report = called("Task", "done", prompt="do it")
     work = turn(0, bash("git commit -m x && git status", COMMIT + "On branch topic\n"))

@@ -25,7 +25,7 @@ from kedgeline.shell import CHECKS, Outcome
 from kedgeline.shell.calls import shell_line
 from kedgeline.shell.evidence import SELDOM_FAIL, shown_part
 from kedgeline.shell.telling import LONGEST, TRACED, ToldError, told_in
-from kedgeline.text.prose import cut, one_line
+from kedgeline.text.prose import cut, one_line, sentences
 
 # The errors a call shows: which of its commands, which of its lines, and what they are about.
 
@@ -352,6 +352,15 @@ COMMAND_SHOWN = 80
 """Characters of a command in what mended an error: one line of a terminal."""
 OUTPUT_WITHIN = 20_000
 """Characters at the end of an output in which a compiler says that it stopped counting."""
+_INSTEAD = re.compile(
+    r"\bfail\w*\b.{0,300}?[,;—-] ?(?:so |therefore |instead,? )?(?:I|we)?(?:'ve| have)? ?"
+    r"(switched to .{2,200}|moved to .{2,200}|went with .{2,200}|use[ds]? .{2,200} instead)",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"[\w./-]{3,80}")
+ANSWER_WITHIN = 4_000
+"""Characters of an answer in which it says what is done instead."""
+
 Past = tuple[str, str]
 """An error's key, and by what it went away."""
 
@@ -459,6 +468,15 @@ class OpenErrors:
             if error.target and same and (path or error.exchange == turn.exchange):
                 yield self._past(key, "at the next try")
 
+    def give_up(self, answer: str) -> Iterator[Past]:
+        """Errors of which the agent says what it does instead, by a name that stands in them."""
+        told = [one for one in map(_INSTEAD.search, sentences(answer[:ANSWER_WITHIN])) if one]
+        for key, error in self.items() if told else ():
+            names = {name for name in _WORDS.findall(error.line) if not name.isalpha()}
+            for found in told:
+                if key in self._open and names & set(_WORDS.findall(found.string)):
+                    yield self._past(key, cut(one_line(found[1]), COMMAND_SHOWN).rstrip("."))
+
     def _past(self, key: str, how: str) -> Past:
         self._open.pop(key, None)
         return key, how
@@ -535,6 +553,8 @@ class ErrorExtractor:
                 yield from self._failed(turn, failure, keyed)
             if outcome.call.verb == "delegate":
                 yield from self._of_agent(turn, outcome)
+        for key, how in self._errors.give_up(turn.assistant_response) if not outcomes else ():
+            yield ErrorResolved(turn=turn.index, by="agent", key=key, how=how)
 
     def _failed(
         self, turn: Turn, failure: _Failure, keyed: dict[str, tuple[ToldError, tuple[str, ...]]]

@@ -154,11 +154,9 @@ class Sighting(NamedTuple):
         "tag",
         "head",
         "current",
-        "rewritten",
         "",
     ]
-    """`current`: the branch the session is on. `rewritten`: its commits have other hashes now.
-    Empty: the newest commit is no longer known."""
+    """`current`: the branch the session is on. Empty: the newest commit is no longer known."""
     name: str = ""
     about: str = ""
     amends: bool = False
@@ -275,7 +273,7 @@ def _told(
 
 def _rebased(call: _Call, line: _Line) -> Iterator[Sighting]:
     if (found := _REBASED.search(line.text)) is not None:
-        yield Sighting("rewritten")
+        yield Sighting("")
         yield Sighting("current", found[1])
 
 
