@@ -250,6 +250,8 @@ next command of a longer line."""
 OPENERS = "`'\"([{<:$>*-→&|;"
 """What may stand before a command; nothing at all may too."""
 _SPACE = re.compile(r"\s+")
+_BRACES = re.compile(r"([\w@./-]*/|)\{([\w@.-]+(?:, ?[\w@.-]+)+)\}")
+"""Files of one folder named together, as a shell would read it."""
 
 
 class Line(NamedTuple):
@@ -266,7 +268,7 @@ class Standing:
         self.text = text
         self._finder = finder
         self._flat = f" {_SPACE.sub(' ', text)} "
-        written = text.split("\n")
+        written = _BRACES.sub(_spelled, text).split("\n")
         above = outline(written)
         self.lines = [
             Line(line, finder.names_in(line), above[number]) for number, line in enumerate(written)
@@ -369,6 +371,10 @@ class Standing:
         """The beginning of a line, or what opens or announces a command, stands before it."""
         line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
         return line.rstrip()[-1:] in OPENERS
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return " ".join(f"{match[1]}{name}" for name in match[2].replace(" ", "").split(","))
 
 
 def _stands(path: str, text: str) -> bool:
