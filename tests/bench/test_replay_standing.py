@@ -31,7 +31,6 @@ def need(
     changed: dict[str, Action] | None = None,
     only_read: tuple[str, ...] = (),
     by_command: tuple[str, ...] = (),
-    pairs: dict[str, frozenset[str]] | None = None,
     task: Task = NO_TASK,
 ) -> Needed:
     return Needed(
@@ -41,7 +40,6 @@ def need(
         prompts=prompts,
         files=Files(changed or {}, frozenset(only_read)),
         by_command=frozenset(by_command),
-        pairs=pairs or {},
         task=task,
     )
 
