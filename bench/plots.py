@@ -133,7 +133,6 @@ def _across(scale: Scale, field: str) -> Specification:
 NAMES = "names"
 MEASURES = {
     "names": "needed names",
-    "pairs": "file and name together",
     "commands": "commands run again",
     "request": "last request",
     "files": "changed files",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -28,7 +27,6 @@ from bench.replay.names import (
     fold,
     implied,
     numbers_in,
-    outline,
     roots_of,
     sources_of,
     strings_in,
@@ -38,10 +36,6 @@ from bench.replay.names import (
 )
 from kedgeline.model import Message, Note, Text, Transcript, Turn
 
-MOST_FILES = 3
-"""A name that stands in more files than this belongs to none of them."""
-PAIRED: frozenset[Kind] = frozenset({"identifier", "hash", "ticket", "url"})
-"""Kinds that can belong to a file; a number stands in too many by chance."""
 LEAST_WORDS = 3
 """Of a prompt that is looked for: a shorter one stands in most texts by chance."""
 
@@ -57,8 +51,6 @@ class Told(NamedTuple):
     """By results: after it."""
     looked: tuple[Looked, ...]
     """The same result by result, where its call can be made again."""
-    by_file: tuple[tuple[str, frozenset[str]], ...]
-    """What a call that reads or changes one file says and shows of it."""
     commands: tuple[str, ...]
 
 
@@ -74,8 +66,6 @@ class Needed(NamedTuple):
     """As they stood at the cut."""
     by_command: frozenset[str]
     """Names that stand in commands before the cut: files that commands may have changed."""
-    pairs: dict[str, frozenset[str]]
-    """A needed name to the files it belongs to."""
     task: Task
 
 
@@ -118,7 +108,6 @@ class Session:
             prompts=prompts_of(turns),
             files=files_of(turns, self.finder, self.transcript.agents),
             by_command=frozenset(implied(self._names(run))),
-            pairs=_pairs(names, earlier),
             task=self._task(cut, {name: step for name, _, step in wanted}, known),
         )
 
@@ -157,19 +146,8 @@ class Session:
                 for number, result in enumerate(turn.tool_results)
                 if verbs.get(result.call_id) not in NOT_REPEATED
             ),
-            by_file=tuple(self._by_file(turn)),
             commands=tuple(commands_of(turn)),
         )
-
-    def _by_file(self, turn: Turn) -> Iterator[tuple[str, frozenset[str]]]:
-        for call in turn.tool_calls:
-            result, paths = turn.result_of(call), call.paths()
-            if len(paths) != 1 or call.verb not in ("read", "write", "edit"):
-                continue
-            if result is not None and result.success:
-                names = self._names((*strings_in(call.parameters), result.output))
-                found = (name for name, kind in names.items() if kind in PAIRED)
-                yield self.finder.path(paths[0]), frozenset(found)
 
     def _names(self, texts: Iterable[str]) -> Names:
         found: Names = {}
@@ -217,15 +195,6 @@ def _needed(
         shown.update(implied(told.answered))
 
 
-def _pairs(names: Mapping[str, Kind], earlier: Iterable[Told]) -> dict[str, frozenset[str]]:
-    files: defaultdict[str, set[str]] = defaultdict(set)
-    for told in earlier:
-        for path, found in told.by_file:
-            for name in found & names.keys():
-                files[name].add(path)
-    return {name: frozenset(of) for name, of in files.items() if len(of) <= MOST_FILES}
-
-
 def _texts(head: Iterable[Message]) -> list[str]:
     return [
         part.text for message in head for part in message.parts if isinstance(part, (Text, Note))
@@ -250,13 +219,15 @@ next command of a longer line."""
 OPENERS = "`'\"([{<:$>*-→&|;"
 """What may stand before a command; nothing at all may too."""
 _SPACE = re.compile(r"\s+")
+_HEADING = re.compile(r"(#{1,6}) +\S")
+_BRACES = re.compile(r"([\w@./-]*/|)\{([\w@.-]+(?:, ?[\w@.-]+)+)\}")
+"""Files of one folder named together, as a shell would read it."""
 
 
 class Line(NamedTuple):
     text: str
     names: Names
-    above: tuple[int, ...]
-    """The lines it is under: headings, and list items it is indented below; nearest last."""
+    number: int
 
 
 class Standing:
@@ -266,16 +237,14 @@ class Standing:
         self.text = text
         self._finder = finder
         self._flat = f" {_SPACE.sub(' ', text)} "
-        written = text.split("\n")
-        above = outline(written)
+        written = _BRACES.sub(_spelled, text).split("\n")
         self.lines = [
-            Line(line, finder.names_in(line), above[number]) for number, line in enumerate(written)
+            Line(line, finder.names_in(line), number) for number, line in enumerate(written)
         ]
         found: Names = {}
         for line in self.lines:
             found.update(line.names)
         self.names = implied(found)
-        self._near = self._all_near()
 
     @cached_property
     def tokens(self) -> int:
@@ -310,10 +279,6 @@ class Standing:
             start = self._flat.find(flat, start + 1)
         return False
 
-    def near(self, name: str, path: str) -> bool:
-        """Whether both stand on one line, or the name under a heading or item with the path."""
-        return path in self._near.get(name, ())
-
     def actions(self, paths: Collection[str]) -> dict[str, Action]:
         """What the text says became of these files, where it names them with an action. Where a
         table has a row for a file, that is what the text says of it."""
@@ -337,19 +302,6 @@ class Standing:
         """Whether a path is not found as a name: blanks, brackets, nothing but letters."""
         return path not in self._finder.names_in(path)
 
-    def _all_near(self) -> dict[str, set[str]]:
-        files = [
-            {name for name, kind in line.names.items() if kind in ("path", "file")}
-            for line in self.lines
-        ]
-        near: defaultdict[str, set[str]] = defaultdict(set)
-        for number, line in enumerate(self.lines):
-            if line.names:
-                here = set().union(files[number], *(files[above] for above in line.above))
-                for name in line.names:
-                    near[name] |= here
-        return near
-
     def _action(self, line: Line, name: str) -> Action | None:
         """The action that stands nearest to a name on its line, or else in what is above."""
         place = line.text.find(base_name(name))
@@ -360,15 +312,33 @@ class Standing:
         ]
         if found:
             return _said(min(found, key=lambda one: one[0])[1])
-        for number in reversed(line.above):
-            if match := _ACTION.search(self.lines[number].text):
+        for above in self._above(line):
+            if match := _ACTION.search(above.text):
                 return _said(match)
         return None
+
+    def _above(self, line: Line) -> Iterator[Line]:
+        """The lines it is under, the nearest first: headings, and what it is indented below."""
+        depth = _depth(line.text)
+        for one in reversed(self.lines[: line.number]):
+            if one.text.strip() and _depth(one.text) < depth:
+                depth = _depth(one.text)
+                yield one
 
     def _begins(self, start: int) -> bool:
         """The beginning of a line, or what opens or announces a command, stands before it."""
         line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
         return line.rstrip()[-1:] in OPENERS
+
+
+def _depth(line: str) -> int:
+    """Of an indentation; headings come before all of them, by their levels."""
+    heading = _HEADING.match(line)
+    return len(heading[1]) - 7 if heading else len(line) - len(line.lstrip())
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return " ".join(f"{match[1]}{name}" for name in match[2].replace(" ", "").split(","))
 
 
 def _stands(path: str, text: str) -> bool:
@@ -382,7 +352,7 @@ def _said(match: re.Match[str]) -> Action:
 # Scores of one text at one cut, and their means over cuts with intervals.
 
 MEASURES = (
-    *("tokens", "names", "pairs", "commands", "request", "prompts", "files", "files_f1"),
+    *("tokens", "names", "commands", "request", "prompts", "files", "files_f1"),
     *("fetched_tokens", "task_tokens", "task_ratio"),
 )
 BEGINNING = 8
@@ -397,11 +367,6 @@ def scores_of(standing: Standing, needed: Needed) -> Scores:
     found: Scores = {}
     names = [name for name, kind in needed.names.items() if kind != "parameter"]
     _share(found, "names", map(standing.has, names))
-    _share(
-        found,
-        "pairs",
-        (any(standing.near(name, path) for path in of) for name, of in needed.pairs.items()),
-    )
     _share(found, "commands", map(standing.has_command, needed.commands))
     if needed.request:
         found["request"] = float(standing.has_words(needed.request))

@@ -10,7 +10,6 @@ from bench.tables import Table, with_interval
 COLUMNS = {
     "tokens": ("tokens", ",.0f"),
     "names": ("needed names", ".2f"),
-    "pairs": ("file and name together", ".2f"),
     "commands": ("commands run again", ".2f"),
     "request": ("last request", ".2f"),
     "prompts": ("all prompts", ".2f"),

@@ -8,7 +8,7 @@ from bench.corpus import Mean
 from bench.replay.measuring import OWN, UNLIMITED, Group, MethodMeans, Replay
 from bench.replay.names import Where
 
-SHARES = ("names", "pairs", "commands", "request", "files", "files_f1")
+SHARES = ("names", "commands", "request", "files", "files_f1")
 BUDGETED = ("last turns", "masking", "names only", "kedgeline")
 
 

@@ -31,7 +31,6 @@ def need(
     changed: dict[str, Action] | None = None,
     only_read: tuple[str, ...] = (),
     by_command: tuple[str, ...] = (),
-    pairs: dict[str, frozenset[str]] | None = None,
     task: Task = NO_TASK,
 ) -> Needed:
     return Needed(
@@ -41,7 +40,6 @@ def need(
         prompts=prompts,
         files=Files(changed or {}, frozenset(only_read)),
         by_command=frozenset(by_command),
-        pairs=pairs or {},
         task=task,
     )
 
@@ -64,6 +62,15 @@ def test_a_path_stands_in_full_or_from_the_root_and_a_base_name_is_no_path() -> 
     assert not standing("lib/src/pier.py").has("src/pier.py")
     assert not standing("src/pier.pyc").has("src/pier.py")
     assert standing("src/pier.py").has("pier.py")
+
+
+def test_files_of_one_folder_may_share_a_row() -> None:
+    """Longer rows of a table left more files to rows of their folders, which counted as missing:
+    0.80 of the changed files became 0.75, and 0.99 of them stood there."""
+    row = standing("| src/{pier.py, tide.py} | modified | |")
+    assert row.has_file("src/pier.py")
+    assert row.actions(["src/tide.py"]) == {"src/tide.py": "modified"}
+    assert not standing("src/{pier, tide}").has_file("src/pier.py")
 
 
 @pytest.mark.parametrize(

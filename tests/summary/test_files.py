@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
@@ -54,6 +56,17 @@ def test_of_changes_without_a_name_the_largest_is_told() -> None:
     small = FileChanged(turn=2, path="a.go", action="modified", what="in `h`: with `e`", added=1)
     (row,) = files(build([large, small]))
     assert row.detail == "in `f`: with `g`; in `h` [t1-2]"
+
+
+def test_a_row_is_short_before_it_is_long() -> None:
+    """With long rows alone 71 of 155 changed files of hand-offs in 2,000 to 3,000 tokens told what
+    changed, and 95 with shorter ones."""
+    names = [f"`load_the_crane_of_berth_{n}`" for n in range(8)]
+    (row,) = files(build(changed(f"adds {', '.join(names)}")))
+    told = [row.raised(rung).detail for rung in range(1, row.rungs)]
+    assert told[0] == f"adds {', '.join(names[:3])} and 5 more [t1]"
+    assert told[1].startswith(f"adds {', '.join(names[:6])} and 2 more")
+    assert set(names) <= set(re.findall("`[^`]+`", told[-1]))
 
 
 def section(text: str, name: str) -> str:

@@ -7,7 +7,15 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.model import AnyFact, FileChanged, InstructionGiven, Requested, Stated
+from kedgeline.model import (
+    ActionTaken,
+    Answered,
+    AnyFact,
+    FileChanged,
+    InstructionGiven,
+    Requested,
+    Stated,
+)
 from kedgeline.summary.levels import LABELS, LEVELS, fit, summary_128, summary_512, summary_2048
 from kedgeline.summary.sections import items_of
 from kedgeline.summary.state import ALWAYS, build
@@ -81,3 +89,17 @@ def test_rules_are_not_cut_however_small_the_room() -> None:
     state = build([InstructionGiven(turn=0, by="user", text=rule)])
     fitted = fit(items_of(state), 10, count)
     assert rule in fitted.text
+
+
+def test_small_levels_tell_how_the_agent_closed_before_all_else_of_the_state() -> None:
+    """Six of twelve long sessions told their tests and their mode at 512, not what came of it."""
+    closing = "The crane waits for the wind, and each berth has a lamp of its own. " * 3
+    facts: list[AnyFact] = [
+        Requested(turn=0, by="user", text="Mend the crane", scope="new"),
+        *(ActionTaken(turn=n, tool="book", about=f"{n} " + "berth " * 40) for n in range(1, 6)),
+        Answered(turn=9, by="agent", text=closing, whole=closing),
+    ]
+    state = build(facts)
+    assert "Mend the crane" in summary_512(state, count)
+    assert closing[:150] in summary_512(state, count)
+    assert closing[:60] in summary_128(state, count)

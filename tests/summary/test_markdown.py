@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 
 from kedgeline.model import (
@@ -25,6 +26,7 @@ from kedgeline.summary.listing import decisions
 from kedgeline.summary.markdown import parse, render
 from kedgeline.summary.sections import SECTIONS, items_of
 from kedgeline.summary.state import build
+from tests.probes.facts import run
 from tests.summary.facts import facts
 
 
@@ -116,31 +118,27 @@ def test_a_short_request_comes_with_the_answer_it_refers_to() -> None:
     assert len(section(rendered(answer, long), "Session Intent")) == 1
 
 
-def test_a_failing_check_stays_until_it_passes() -> None:
-    """A narrower run that passed hid tests that failed."""
-    failing = CommandRun(
-        turn=3, command="make e2e", key="make e2e", purpose="test", success=False, failed=2
-    )
-    unit = CommandRun(turn=5, command="make unit", key="make unit", purpose="test", success=True)
-    lines = section(rendered(failing, unit), "Current State")
-    assert "- test: `make e2e`: FAILS, 2 tests failed [t3]" in lines
-    again = CommandRun(turn=7, command="make e2e", key="make e2e", purpose="test", success=True)
-    assert "FAILS" not in "".join(section(rendered(failing, unit, again), "Current State"))
+UNIT = run(5, "test", "make unit", success=True)
+E2E = run(3, "test", "make e2e", success=False, failed=2)
+ABSENT = run(3, "lint", "lint .", success=False, about="sh: command not found: lint")
 
 
-def test_a_program_that_was_not_there_says_nothing_beside_one_that_was() -> None:
-    """A linter that was not installed stood as failing for 130 turns."""
-    absent = CommandRun(
-        turn=3,
-        command="lint .",
-        key="lint .",
-        purpose="lint",
-        success=False,
-        about="sh: command not found: lint",
-    )
-    other = CommandRun(turn=9, command="make lint", key="make lint", purpose="lint", success=True)
-    assert "FAILS" in "".join(section(rendered(absent), "Current State"))
-    assert "FAILS" not in "".join(section(rendered(absent, other), "Current State"))
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ([E2E, UNIT], "`make e2e`: FAILS, 2 tests failed [t3]"),
+        ([E2E, UNIT, run(7, "test", "make e2e", success=True)], ""),
+        ([E2E, run(5, "test", "make test", success=True)], ""),
+        ([ABSENT], "`lint .`: FAILS"),
+        ([ABSENT, run(9, "lint", "make lint", success=True)], ""),
+    ],
+)
+def test_a_failing_check_stays_until_it_or_all_passes(runs: list[AnyFact], told: str) -> None:
+    """A narrower run that passed hid tests that failed; a linter that was not installed stood as
+    failing for 130 turns."""
+    state = "\n".join(section(rendered(*runs), "Current State"))
+    assert told in state
+    assert ("FAILS" in state) is bool(told)
 
 
 @given(facts)
@@ -156,46 +154,33 @@ def test_what_was_rendered_can_be_read_again(found: list[AnyFact]) -> None:
 ASKED = Requested(turn=0, by="user", text="mend the lamp", scope="new")
 
 
-def test_a_request_worked_on_without_closing_words_goes_on() -> None:
-    call = Called(turn=1, by="tool", kind="run", what="ran `make`")
-    steps = section(rendered(ASKED, call), "Next Steps")
-    assert steps == ['1. Go on with "mend the lamp"; no closing answer yet [t0]']
-    assert section(rendered(ASKED), "Next Steps") == ['1. Answer the request "mend the lamp" [t0]']
+def called(what: str, kind: Any = "other", **fields: Any) -> Called:
+    return Called(turn=1, by="tool", kind=kind, what=what, **fields)
 
 
-def test_a_refused_call_is_waited_for_and_a_commit_is_told_of() -> None:
-    refused = Called(turn=1, by="tool", kind="run", what="ran `make`", state="refused")
-    [step] = section(rendered(ASKED, refused), "Next Steps")
-    assert step.startswith('1. Wait for the user about "mend the lamp"')
-    call = Called(turn=1, by="tool", kind="run", what="ran `git commit -m lamp`")
-    [step] = section(
-        rendered(ASKED, call, Committed(turn=1, what="commit", name="aaaaaaa")), "Next Steps"
-    )
-    assert step.startswith('1. Say what came of "mend the lamp"')
+COMMIT = Committed(turn=1, what="commit", name="aaaaaaa")
 
 
-def test_a_passing_run_of_all_tests_settles_a_failing_part() -> None:
-    part = CommandRun(
-        turn=3, command="make e2e", key="make e2e", purpose="test", success=False, failed=2
-    )
-    whole = CommandRun(turn=5, command="make test", key="make test", purpose="test", success=True)
-    state = section(rendered(part, whole), "Current State")
-    assert not any("make e2e" in line for line in state)
-
-
-def test_a_finishing_call_closes_the_request() -> None:
-    call = Called(turn=1, by="tool", kind="other", what="called submit ()")
-    assert section(rendered(ASKED, call), "Next Steps") == ["N/A"]
-    failed = Called(turn=1, by="tool", kind="other", what="called submit ()", state="failed")
-    assert section(rendered(ASKED, failed), "Next Steps") != ["N/A"]
-
-
-def test_who_hands_the_user_on_or_commits_each_edit_has_nothing_left() -> None:
-    hands_on = Called(turn=1, by="tool", kind="other", what="called transfer_to_human (a: b)")
-    assert section(rendered(ASKED, hands_on), "Next Steps") == ["N/A"]
-    edited = Called(turn=1, by="tool", kind="edit", what="edited", path="lamp.py")
-    commit = Committed(turn=1, what="commit", name="aaaaaaa")
-    assert section(rendered(ASKED, edited, commit), "Next Steps") == ["N/A"]
+@pytest.mark.parametrize(
+    ("since", "step"),
+    [
+        ([], '1. Answer the request "mend the lamp" [t0]'),
+        ([called("ran `make`", "run")],
+         '1. Go on with "mend the lamp"; no closing answer yet [t0]'),
+        ([called("ran `make`", "run", state="refused")], '1. Wait for the user about "mend the'),
+        ([called("ran `git commit -m lamp`", "run"), COMMIT], '1. Say what came of "mend the'),
+        ([called("called submit ()")], "N/A"),
+        ([called("called submit ()", state="failed")], "1. "),
+        ([called("called transfer_to_human (a: b)")], "N/A"),
+        ([called("edited", "edit", path="lamp.py"), COMMIT], "N/A"),
+    ],
+)  # fmt: skip
+def test_what_comes_next_is_told_by_how_the_last_call_ended(
+    since: list[AnyFact], step: str
+) -> None:
+    """Who hands in the work, hands the user on or commits each edit has nothing left to do."""
+    [line] = section(rendered(ASKED, *since), "Next Steps")
+    assert line.startswith(step)
 
 
 def test_a_question_of_the_agents_is_waited_for() -> None:

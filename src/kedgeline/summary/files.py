@@ -17,8 +17,9 @@ CHANGES_SHOWN = 6
 """Changes of one file told apart; the others are one of the turns."""
 DETAIL_SHOWN = 480
 """Characters of what changed in one file."""
-SHORT_SHOWN, NAMES_SHOWN = 140, 6
-"""Characters of what changed in a file, where there is little room, and names in one list of it."""
+BRIEF, FULLER = (80, 3), (140, 6)
+"""Characters of what changed in a file, where there is little room and where there is some more,
+and names in one list of it: with longer rows half of the files told nothing of what changed."""
 _PART = re.compile(
     r"(in (?:`[^`]*`|“[^”]*”): )?(adds |removes |renames |changes |imports |rewritten: )?"
     r"(?:\d+ tests: )?(.*)",
@@ -31,8 +32,6 @@ _A_NAME = re.compile(r"`[\w.$#/:<>-]+`|“[^”]*”")
 """In the words of a change: no line of code."""
 WORKED_ON = 24
 """Turns after which a change counts half as recent."""
-NEWEST_SHOWN = 160
-"""Characters of the last change of a file, where there is little room."""
 SAID_SHOWN = 200
 """Characters of what an answer said of a file."""
 SAID_MOST = 2
@@ -69,10 +68,13 @@ def files(summary: Summary) -> Iterator[Item]:
             for text, one in words
             if text and one.turn >= turns[0]
         ][:SAID_MOST]
-        short = _Net(events).text()
-        short = f"{short} {cited(turns)}" if short else _newest(events) or detail
-        longer = ["; ".join((*quotes[:n], short)) for n in range(1, len(quotes) + 1)]
-        shortest, *more = dict.fromkeys((short, *longer, "; ".join((*quotes, detail))))
+        became = _Net(events)
+        forms = [
+            f"{text} {cited(turns)}" for sizes in (BRIEF, FULLER) if (text := became.text(*sizes))
+        ]
+        forms = forms or [_detail(events[-1:]) or detail]
+        longer = ["; ".join((*quotes[:n], forms[-1])) for n in range(1, len(quotes) + 1)]
+        shortest, *more = dict.fromkeys((*forms, *longer, "; ".join((*quotes, detail))))
         yield Item(
             "Files Modified",
             path,
@@ -223,20 +225,20 @@ class _Net:
     def _tell(self, part: str) -> None:
         self._told[part] = self._told.pop(part, None)
 
-    def text(self) -> str:
+    def text(self, most: int, names: int) -> str:
         """What came, then the rest, the newest first, as there is room."""
-        shown = sorted(self._came, key=self._came.__getitem__)[:NAMES_SHOWN]
+        shown = sorted(self._came, key=self._came.__getitem__)[:names]
         parts = [_listed([n for n in self._came if n in shown], len(self._came))] if shown else []
         if parts and not self._new:
             parts = [f"adds {parts[0]}"]
         if not parts and not self._told:
-            parts = [cut(unmarked(self._main.what), SHORT_SHOWN)]
+            parts = [cut(unmarked(self._main.what), most)]
         for part in reversed(self._told):
-            if not parts or sum(map(len, parts)) + len(part) <= SHORT_SHOWN:
+            if not parts or sum(map(len, parts)) + len(part) <= most:
                 parts.append(part)
         left = [name for name in reversed(self._touched) if name not in "".join(parts)]
-        if left and sum(map(len, parts)) + len(left[0]) <= SHORT_SHOWN:
-            parts.append(f"in {_listed(left[:NAMES_SHOWN], len(left))}")
+        if left and sum(map(len, parts)) + len(left[0]) <= most:
+            parts.append(f"in {_listed(left[:names], len(left))}")
         return "; ".join(filter(None, parts))
 
 
@@ -246,13 +248,6 @@ def _is_new(event: FileChanged) -> bool:
 
 def _listed(names: Sequence[str], of: int) -> str:
     return ", ".join(names) + (f" and {of - len(names)} more" if of > len(names) else "")
-
-
-def _newest(events: Sequence[FileChanged]) -> str:
-    """The last change alone, and the turns of all."""
-    told = list(changes(events))
-    turns = cited(event.turn for event in events)
-    return f"{cut(told[-1], NEWEST_SHOWN)} {turns}" if told else ""
 
 
 def _fresh(turns: Sequence[int], summary: Summary) -> float:

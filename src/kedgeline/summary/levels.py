@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import chain, islice
 from math import inf
+from threading import Lock
 from typing import Any, Literal, NamedTuple, get_args
 
 from kedgeline.model.fact import net
@@ -20,7 +21,15 @@ from kedgeline.summary.markdown import NOTHING as MARKDOWN_NOTHING
 from kedgeline.summary.markdown import body, render, said
 from kedgeline.summary.sections import SECTIONS, items_of
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, WORDS, Item, cited
-from kedgeline.summary.story import CHARACTERS, FRAME, Raise, Story, line_position, story_of
+from kedgeline.summary.story import (
+    CHARACTERS,
+    FRAME,
+    Raise,
+    Story,
+    line_position,
+    remembered,
+    story_of,
+)
 from kedgeline.summary.work import GOES_ON
 from kedgeline.text.prose import cut, foreign, neutral, one_line
 
@@ -64,9 +73,6 @@ STEP_TOKENS = 32
 """Of a step, about: how many are tried first."""
 TRIES = 8
 """Sizes tried between those on both sides before one in the middle is."""
-LAST_FEW = 8
-"""Steps before the last that cost no more than the line that says how many were left out: with all
-of them the text is shorter than with some."""
 
 
 class Fitted(NamedTuple):
@@ -121,15 +127,7 @@ class _Fitting:
     def largest(self, steps: Sequence[_Step], room: int, least: int = 0) -> int:
         """How many of the steps fit; at least so many, and those that no budget cuts."""
         least = max(least, sum(item.tier == ALWAYS for item in self._items))
-        size = _largest(len(steps), room, lambda size: self._tokens(steps[:size]), least)
-        few = steps[size : size + LAST_FEW + 1]
-        more = next((n for n, step in enumerate(few) if self._is_worded(step)), len(few))
-        if more > LAST_FEW or not more or any(map(self._is_worded, steps[:size])):
-            return size
-        return size + more if self._tokens(steps[: size + more]) <= room else size
-
-    def _is_worded(self, step: _Step) -> bool:
-        return step.position >= 0 and self._items[step.position].tier == WORDS
+        return _largest(len(steps), room, lambda size: self._tokens(steps[:size]), least)
 
     def _tokens(self, steps: Sequence[_Step]) -> int:
         return self._count(self.first(steps).text)
@@ -160,6 +158,7 @@ class _Steps(Sequence[_Step]):
         self._rest = steps
         self._size = size
         self._found: list[_Step] = []
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return self._size
@@ -167,10 +166,12 @@ class _Steps(Sequence[_Step]):
     def __getitem__(self, place: Any) -> Any:
         end = place.stop if isinstance(place, slice) else place + 1
         end = self._size if end is None else end
-        self._found.extend(islice(self._rest, max(0, end - len(self._found))))
+        with self._lock:
+            self._found.extend(islice(self._rest, max(0, end - len(self._found))))
         return self._found[place]
 
 
+@remembered
 def ordered(items: Sequence[Item], story: Story | None = None) -> Sequence[_Step]:
     """All steps, the first ones first. It does not depend on a budget."""
     queues: dict[SectionName, list[tuple[_Step, float]]] = {}
@@ -191,11 +192,9 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> Sequence[_Step
     due = [_due(queue, shares[section]) for section, queue in queues.items()]
     if story is not None:
         beside = tuple(one for one in items if one.section in SAID and one.tier <= FIRST)
-        size += story.steps(beside)
-        told = (
-            (_Step(line_position(one.line), one.rung, one), one.tokens)
-            for one in story.order(beside)
-        )
+        steps, order = story.order(beside)
+        size += steps
+        told = ((_Step(line_position(one.line), one.rung, one), one.tokens) for one in order)
         due.append(_due(told, shares["Story"]))
     merged = (step for _, step in merge(*due, key=lambda one: one[0]))
     return _Steps(chain(first, merged, last), size)
@@ -314,7 +313,8 @@ def _reload(items: Sequence[Item], room: int, count: Count) -> tuple[str, Sequen
     ]
     order = [usable[step.position] for step in ordered(usable) if not step.rung]
     firsts = [first for names in LABELS.values() if (first := _first(order, names))]
-    order = [*firsts, *(item for item in order if item not in firsts)]
+    firsts += [item for item in order if _SAID_LAST.match(item.text)][:1]
+    order = [*dict.fromkeys((*firsts, *order))]
     size = _largest(len(order), room, lambda n: count(_labelled(order[:n], usable)))
     chosen = order[:size]
     text = _labelled(chosen, usable)

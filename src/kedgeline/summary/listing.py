@@ -19,7 +19,7 @@ enough; or in turns that follow, so that no request here is the current one."""
 
 EARLIER_SHOWN = 240
 """Characters of an earlier request: its beginning says what it was about."""
-SHORTENED = (240, 600, 1_200, 2_400, 4_800)
+SHORTENED = (240, 600, *range(900, 4_801, 300))
 """Characters of a long current request, rendition by rendition, before it stands there whole."""
 SHORT = 12
 """Words of a request up to which it may lean on what was said before it."""

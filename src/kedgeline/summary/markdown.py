@@ -20,6 +20,7 @@ REST = "The other {} sections: N/A"
 """In place of empty sections, where there is little room."""
 TABLE: SectionName = "Files Modified"
 COLUMNS = ("File", "Action", "What Changed")
+_TABLE = (f"| {' | '.join(COLUMNS)} |", "|---|---|---|")
 NUMBERED: dict[str, tuple[SectionName, ...]] = {
     "##": ("Next Steps",),
     "###": ("Decisions Made", "Next Steps"),
@@ -122,8 +123,7 @@ def body(name: SectionName, items: Sequence[Item], heading: str = "##") -> Itera
 
 def _table(rows: Sequence[Item]) -> Iterator[str]:
     if rows:
-        yield f"| {' | '.join(COLUMNS)} |"
-        yield "|---|---|---|"
+        yield from _TABLE
         yield from map(_row, (row for row in rows if row.turns or row.detail))
         bare: dict[tuple[str, str], list[str]] = {}
         for row in rows:
@@ -245,13 +245,11 @@ EARLIER = "### Earlier Session"
 """Heading of what an earlier session of the task left; below it everything counts as by hand."""
 
 _HEADINGS = {f"### {name}" for name in SECTIONS}
-_TABLE = (f"| {' | '.join(COLUMNS)} |", "|---|---|---|")
-_HAND_EDITS_MORE = re.compile(r"\([\d,]+ more left out(?:: kedgeline facts FILE --kind [a-z]+)?\)")
 _NUMBER = re.compile(r"\d{1,4}\. ")
-_HAND_EDITS_MARKS = rf"((?:[A-Za-z0-9+/]{{{MARK}}})*)"
+_RECORDED = rf"((?:[A-Za-z0-9+/]{{{MARK}}})*)"
 _RECORD = re.compile(
-    rf"<!-- kedgeline: written last time, leave as it is: {_HAND_EDITS_MARKS}; "
-    rf"{_HAND_EDITS_MARKS}; {_HAND_EDITS_MARKS} -->\r?"
+    rf"<!-- kedgeline: written last time, leave as it is: {_RECORDED}; "
+    rf"{_RECORDED}; {_RECORDED} -->\r?"
 )
 
 
@@ -425,7 +423,7 @@ def _still_wanted(
             left[mark] -= 1
         elif line not in known:
             entries.append(line)
-    more = [line for line in lines if _HAND_EDITS_MORE.fullmatch(line)]
+    more = [line for line in lines if _MORE.fullmatch(line)]
     if entries and lines[: len(_TABLE)] == [*_TABLE]:
         yield from _TABLE
     yield from (*entries, *more)
@@ -436,7 +434,7 @@ def _still_wanted(
 
 def _of_form(line: str) -> bool:
     """Lines that belong to the form and are no entry."""
-    return line == NOTHING or line in _TABLE or _HAND_EDITS_MORE.fullmatch(line) is not None
+    return line == NOTHING or line in _TABLE or _MORE.fullmatch(line) is not None
 
 
 def _marks(line: str, most: int) -> Iterator[str]:

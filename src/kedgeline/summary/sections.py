@@ -30,7 +30,7 @@ class Section(NamedTuple):
 SECTIONS: dict[SectionName, Section] = {
     "Session Intent": Section(0.33, "requests", said=intent),
     "Standing Instructions": Section(0.10, "instructions", said=instructions),
-    "Files Modified": Section(0.15, "files", (files,)),
+    "Files Modified": Section(0.18, "files", (files,)),
     "Files Read (Not Modified)": Section(0.01, "files", (reads,)),
     "Decisions Made": Section(0.06, "decisions", (decisions,)),
     "Current State": Section(0.22, "commands", (closings, state)),

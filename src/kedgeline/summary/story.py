@@ -12,10 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
-from itertools import count, islice
 from math import exp, log2
 from pkgutil import get_data
-from threading import Lock
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
@@ -96,6 +94,7 @@ def weights() -> Weights:
     return own
 
 
+_OF = TypeVar("_OF")
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 LAST = 4
@@ -105,17 +104,17 @@ KNOWN_TEXTS = 8_192
 
 
 def remembered(
-    make: Callable[Concatenate[Summary, _P], _T],
-) -> Callable[Concatenate[Summary, _P], _T]:
+    make: Callable[Concatenate[_OF, _P], _T],
+) -> Callable[Concatenate[_OF, _P], _T]:
     """Keeps what was made of the last summaries: a rendering is tried in several rooms."""
-    known: list[tuple[Summary, object, _T]] = []
+    known: list[tuple[_OF, object, _T]] = []
 
-    def found(summary: Summary, /, *rest: _P.args, **more: _P.kwargs) -> _T:
+    def found(of: _OF, /, *rest: _P.args, **more: _P.kwargs) -> _T:
         for one, how, made in tuple(known):
-            if one is summary and how == (rest, more):
+            if one is of and how == (rest, more):
                 return made
-        made = make(summary, *rest, **more)
-        known[:] = [(summary, (rest, more), made), *known[: LAST - 1]]
+        made = make(of, *rest, **more)
+        known[:] = [(of, (rest, more), made), *known[: LAST - 1]]
         return made
 
     return found
@@ -234,23 +233,24 @@ class Worth:
         }
 
 
-ASKED_RUNGS = (300, 900, 3_000)
+ASKED_RUNGS = (300, 900, 1_400, 1_900, 2_400, 3_000)
 """Characters of the user's words, rendition by rendition: only what is long is shortened."""
 CALL_RUNGS = (
-    *((100, 80, 0), (100, 160, 160), (260, 320, 500), (600, 320, 1_500)),
-    *((600, 320, 2_300), (600, 320, 3_100), (600, 320, 4_000)),
+    *((100, 80, 0), (100, 160, 160), (260, 320, 330), (260, 320, 500)),
+    *((600, 320, shown) for shown in (800, 1_150, *range(1_500, 4_001, 500))),
 )
-"""Characters of a command, of what an edit did, and of what came of the call."""
+"""Characters of a command, of what an edit did, and of what came of the call. With larger steps a
+room of 2,000 tokens was left with a tenth to spare."""
 CUT_EDIT = 500
 """Characters from which on a part of an edit's lines can be read."""
-CODE_RUNGS = (160, 900)
+CODE_RUNGS = (160, 500, 900)
 HEAD_MOST = 120
 """Characters of what introduces a statement."""
 CHARACTERS = 3.8
 """Of a token, about: candidates are compared by it, and only what is chosen is counted."""
 FRAME = 4
 """Tokens around a line: its mark and its turn."""
-RUNG_WORTH = (1.0, 0.8, 0.5, 0.35, 0.08, 0.08, 0.08)
+RUNG_WORTH = (1.0, 0.8, 0.29, 0.29, *3 * (0.145,), *6 * (0.05,))
 """What a longer rendition adds, against the shortest."""
 LENGTH = 0.8
 """How much length counts against value: at 1 only short lines would be taken."""
@@ -307,57 +307,30 @@ class Raise(NamedTuple):
     """More than before, about."""
 
 
-AHEAD = 32
-"""Steps of an order that are found at a time."""
-
-
-class _Order(NamedTuple):
-    steps: int
-    found: list[Raise]
-    rest: Iterator[Raise]
-
-
 class Story:
     """All that could be told of a summary's turns, and the order in which it is."""
 
     def __init__(self, lines: Sequence[Line], known: Iterable[str] = ()) -> None:
         self.lines = lines
         self._known = frozenset(known)
-        self._orders: dict[tuple[Item, ...], _Order] = {}
-        self._lock = Lock()
 
-    def order(self, beside: tuple[Item, ...] = ()) -> Iterator[Raise]:
-        """For somebody who has these items before them: what they quote of a turn is not told
-        again, and what they say otherwise is told last. Found as far as it is asked for."""
-        order = self._order(beside)
-        for at in count():
-            with self._lock:
-                if at == len(order.found):
-                    order.found.extend(islice(order.rest, AHEAD))
-            if at == len(order.found):
-                return
-            yield order.found[at]
-
-    def steps(self, beside: tuple[Item, ...] = ()) -> int:
-        """How many the order for such a reader has."""
-        return self._order(beside).steps
-
-    def _order(self, beside: tuple[Item, ...]) -> _Order:
-        if beside not in self._orders:
-            quoted: dict[int, str] = {}
-            for item in beside:
-                text = letters(item.text)
-                for turn in item.turns:
-                    quoted[turn] = f"{quoted.get(turn, '')} {text}"
-            left = [
-                number
-                for number, line in enumerate(self.lines)
-                if line.turn not in quoted or letters(_first_words(line)) not in quoted[line.turn]
-            ]
-            known = self._known.union(*(terms_in(item.text) for item in beside))
-            steps = sum(len(self.lines[number].rungs) for number in left)
-            self._orders[beside] = _Order(steps, [], _ordered(self.lines, left, known))
-        return self._orders[beside]
+    def order(self, beside: Iterable[Item] = ()) -> tuple[int, Iterator[Raise]]:
+        """How many steps there are, and the steps, for somebody who has these items before them:
+        what they quote of a turn is not told again, and what they say otherwise is told last."""
+        known = set(self._known)
+        quoted: dict[int, str] = {}
+        for item in beside:
+            known |= terms_in(item.text)
+            text = letters(item.text)
+            for turn in item.turns:
+                quoted[turn] = f"{quoted.get(turn, '')} {text}"
+        left = [
+            number
+            for number, line in enumerate(self.lines)
+            if line.turn not in quoted or letters(_first_words(line)) not in quoted[line.turn]
+        ]
+        steps = sum(len(self.lines[number].rungs) for number in left)
+        return steps, _ordered(self.lines, left, known)
 
     def items(self, steps: Iterable[Raise]) -> Iterator[Item]:
         """The lines that these steps tell, one a turn and voice."""
