@@ -92,12 +92,6 @@ def test_an_update_keeps_what_a_person_wrote_byte_for_byte(root: Path) -> None:
     assert b"crane.py" not in path.read_bytes()
 
 
-def test_no_file_is_left_beside_it(root: Path) -> None:
-    for summary in (ONE, TWO, ONE):
-        path = written(root, summary)
-    assert [one.name for one in path.parent.iterdir()] == [NAME]
-
-
 def test_no_name_leads_out_of_the_root(tmp_path: Path) -> None:
     """Every open, folder and rename of a run over all names is looked at by an audit hook."""
     assert len(WRONG) >= 500

@@ -49,11 +49,6 @@ def test_half_a_surrogate_pair_is_counted_and_does_not_raise() -> None:
     assert Estimate().count("a\ud83db") > 0
 
 
-def test_an_unknown_vocabulary_says_which_there_are() -> None:
-    with pytest.raises(UnknownName, match="o200k, cl100k"):
-        Exact("p50k")
-
-
 @pytest.mark.parametrize(
     ("model", "name", "exact"),
     [
@@ -133,13 +128,6 @@ def test_tokens_of_a_turn_by_kind() -> None:
     assert tokens.total == sum((2, 1, 2, 2, tokens.tool_calls, 200))
 
 
-def test_a_data_url_in_text_counts_as_an_image() -> None:
-    text = f"see data:image/png;base64,{png(750, 100)} there"
-    tokens = tokens_of(Turn(user_message=text), Exact())
-    assert tokens.media == 100
-    assert tokens.user < 10
-
-
 def test_prose_behind_a_data_url_is_text() -> None:
     """Blanks were taken for base64, and a hundred characters of English counted nothing."""
     prose = "and then the harbour master called the next vessel to the berth at the long pier\n"
@@ -162,6 +150,8 @@ def test_a_data_url_in_json_output_counts_as_an_image() -> None:
 def test_an_unknown_counter_says_which_there_are() -> None:
     with pytest.raises(UnknownName, match="model, o200k, cl100k, estimate"):
         counter_named("p50k")
+    with pytest.raises(UnknownName, match="o200k, cl100k"):
+        Exact("p50k")
 
 
 def test_a_turn_counts_as_the_model_that_answered_it_has_it() -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import Format
-from kedgeline.model import Media, Note, Text, ToolCall, ToolResult, Transcript, Turn, Usage
+from kedgeline.model import Media, Text, ToolCall, ToolResult, Transcript, Turn, Usage
 
 
 class Was(NamedTuple):
@@ -134,10 +134,6 @@ def read(format: Format, data: bytes | str) -> Was:
     parts = [part + b"\n" for part in data.split(b"\n")]
     parts[-1] = parts[-1].removesuffix(b"\n")
     return Was(list(format.read(filter(None, parts), log)), log)
-
-
-def notes(turn: Turn, kind: str) -> list[str]:
-    return [note.text for note in turn.notes if isinstance(note, Note) and note.kind == kind]
 
 
 def told_of(transcript: Transcript) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.codex import FORMAT
-from kedgeline.model import Thinking
 from tests.formats.codex_rollout import (
     META,
     WRAPPED,
@@ -214,14 +213,6 @@ def test_session_facts_and_their_changes() -> None:
     assert [t.model for t in was.turns] == ["gpt-5-codex", "gpt-5"]
     sandbox = record("turn_context", approval_policy=None, sandbox_policy={"mode": "read-only"})
     assert "0 mode read-only" in session(sandbox).facts, "where no policy is named"
-
-
-@pytest.mark.parametrize("behind", [False, True], ids=["before the item", "behind it"])
-def test_a_sealed_reasoning_item_gets_the_text_the_event_told(behind: bool) -> None:
-    told, sealed = event("agent_reasoning", text="in the open"), reasoning()
-    was = session(user("go"), *((sealed, told) if behind else (told, sealed)), said("Gone."))
-    thought = [p for m in was.turns[0].messages for p in m.parts if isinstance(p, Thinking)]
-    assert thought == [Thinking(text="in the open", signature="seal")]
 
 
 @pytest.mark.parametrize("behind", [False, True], ids=["before the items", "behind them"])

@@ -144,19 +144,6 @@ def test_thinking_that_anthropic_signed_can_be_sent_back_to_it() -> None:
     )
 
 
-def test_values_of_wrong_types_do_not_raise() -> None:
-    messages: list[Any] = [
-        {"type": "ai", "data": None},
-        dumped("ai", None, tool_calls="x", usage_metadata=[], additional_kwargs=5),
-        dumped("ai", [None, 5, {"type": "image"}, {"type": None}], tool_calls=[5, {"name": 1}]),
-        dumped("tool", {"a": 1}, tool_call_id=None),
-        {"type": "remove", "data": {"content": "", "id": "x"}},
-        {"lc": 1, "type": "constructor", "id": [], "kwargs": {}},
-    ]
-    kinds = ("message/ai", "message/remove", "message/constructor", "part/image", "part/None")
-    assert read(*messages).ignored == dict.fromkeys(kinds, 1)
-
-
 @pytest.mark.parametrize(
     ("value", "strength"),
     [

@@ -35,25 +35,6 @@ def test_lines_are_numbered_and_blank_ones_count_as_lines() -> None:
     assert log.damage == []
 
 
-def test_clean_lines() -> None:
-    assert read(ONE + b"\n", b"\n", TWO + b"\r\n") == (["one", "two"], [])
-
-
-@pytest.mark.parametrize("gap", [b"", b" ", b"\t", b"\r", b"\xef\xbb\xbf"])
-def test_fused_records_are_both_read(gap: bytes) -> None:
-    assert read(ONE + gap + TWO + b"\n") == (["one", "two"], [("fused", 0, 0)])
-
-
-def test_a_torn_record_and_the_one_that_follows_it_on_the_line() -> None:
-    for cut in range(1, len(ONE)):
-        assert read(b"\n", ONE[:cut] + TWO + b"\n", ONE) == (["two", "one"], [("torn", 1, 1)])
-
-
-def test_the_end_of_the_file_inside_a_record() -> None:
-    for cut in range(1, len(TWO)):
-        assert read(ONE + b"\n", TWO[:cut]) == (["one"], [("torn", 1, len(ONE) + 1)])
-
-
 @pytest.mark.parametrize(
     "line", [b"x" + ONE, ONE + b"x", b'"}]}' + ONE, ONE + b"}", ONE + b"x" + TWO, b"{" + ONE]
 )
@@ -79,33 +60,6 @@ def test_an_object_inside_a_torn_record_is_no_record() -> None:
 def test_a_record_behind_a_text_torn_before_a_value_is_one(torn: bytes) -> None:
     assert read(torn + ONE + TWO + b"\n") == (["one", "two"], [("fused", 0, 0), ("torn", 0, 0)])
     assert read(torn + ONE + b"\n") == (["one"], [("torn", 0, 0)])
-
-
-def test_nul_bytes_are_taken_out_wherever_they_stand() -> None:
-    for place in range(len(ONE) + 1):
-        data = ONE[:place] + b"\0\0\0" + ONE[place:] + b"\n"
-        assert read(data, TWO) == (["one", "two"], [("nul", 0, 0)])
-    assert read(b"\0" * 9 + b"\n", TWO) == (["two"], [("nul", 0, 0)])
-
-
-def test_a_byte_order_mark_is_no_damage() -> None:
-    assert read(b"\xef\xbb\xbf" + ONE + b"\n", b"\xef\xbb\xbf" + TWO) == (["one", "two"], [])
-    assert read(b"\0\xef\xbb\xbf" + ONE) == (["one"], [("nul", 0, 0)])
-
-
-def test_broken_utf8_is_replaced() -> None:
-    found = read(b'{"type":"a","text":"a\xffb\xe7\x81"}\n')
-    assert found == (["a\ufffdb\ufffd"], [("utf8", 0, 0)])
-
-
-@pytest.mark.parametrize(
-    ("escaped", "read_as"),
-    [(rb"\ud83d", "\ufffd"), (rb"\ude00\ud83d", "\ufffd\ufffd"), (rb"\ud83d\ude00", "\U0001f600")],
-)
-def test_half_pairs_of_surrogates_are_replaced(escaped: bytes, read_as: str) -> None:
-    found, damage = read(b'{"type":"a","text":"' + escaped + b'"}\n')
-    assert found == [read_as]
-    assert damage == ([("surrogate", 0, 0)] if "\ufffd" in read_as else [])
 
 
 def test_control_characters_in_strings_are_read() -> None:
@@ -143,15 +97,6 @@ def test_lines_without_a_record(line: bytes, kind: str) -> None:
 def test_an_unknown_object_is_handed_over_when_it_stands_alone() -> None:
     """Whether a record is known is for the format to say, and to count."""
     assert read(b'\0{"type":"b","text":"other"}\n') == (["other"], [("nul", 0, 0)])
-
-
-@pytest.mark.parametrize("depth", [300, 600, 800, 900, 950, 990, 2_000])
-@pytest.mark.parametrize(("opening", "end"), [(b"[", b"]"), (b'{"a":', b"}")])
-def test_nesting_of_any_depth_does_not_raise(depth: int, opening: bytes, end: bytes) -> None:
-    line = b'\0{"type":"a","n":' + opening * depth + b"1" + end * depth + b"}\n"
-    found, damage = read(line, TWO)
-    assert found[-1] == "two"
-    assert ("too_deep", 0, 0) in damage or len(found) == 2
 
 
 class Counting:

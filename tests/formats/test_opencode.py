@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
-from kedgeline.formats.agents.opencode import FORMAT
 from kedgeline.model import Thinking
-from tests.formats.handmade import came, read
-from tests.formats.opencode_export import export, message, result, said, session, text, tool, user
+from tests.formats.handmade import came
+from tests.formats.opencode_export import message, result, said, session, text, tool, user
 
 HM = {"type": "reasoning", "text": "hm"}
 START, FINISH = {"type": "step-start"}, {"type": "step-finish", "reason": "tool-calls"}
@@ -127,11 +125,6 @@ def test_a_sealed_thought_keeps_its_seal() -> None:
     part = {**HM, "metadata": {"anthropic": {"signature": "seal"}}}
     was = session(user("go"), said(1, part))
     assert was.turns[0].messages[1].parts == (Thinking(text="hm", signature="seal"),)
-
-
-def test_of_a_cut_export_the_complete_part_is_read() -> None:
-    data = msgspec.json.encode(export(user("a"), said(1, text("A.")), user("b", 2)))
-    assert read(FORMAT, data[:-60]).told == ["0.0 > a | A.", "torn 0"]
 
 
 # Calls.

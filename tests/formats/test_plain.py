@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import FileHead, detect, load_format
+from kedgeline.formats.registry import FileHead, load_format
 from kedgeline.pipeline.read import read, read_all
 from tests.formats.handmade import told_of
 
@@ -138,27 +138,9 @@ def test_objects_on_lines_of_their_own_do_not_make_a_document_lines() -> None:
     {"role": "assistant", "content": "Done."}
   ]
 }"""
-    found = detect(FileHead(data))
-    assert found is not None
-    assert found.name == "anthropic"
-    assert [turn.user_message for turn in read(data).turns] == ["light the harbour"]
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        (TALK, "plain"),
-        ([{"role": "user", "content": [{"type": "text", "text": "x"}]}], "anthropic"),
-        ([*TALK, {"role": "tool", "tool_call_id": "c", "content": "x"}], "openai-chat"),
-        ({"input": TALK[1:]}, "openai-responses"),
-        ([{"role": "user", "parts": [{"text": "x"}]}], "gemini"),
-        ([{"type": "human", "data": {"content": "x"}}], "langchain"),
-    ],
-)
-def test_a_more_specific_format_wins(value: Any, name: str) -> None:
-    found = detect(FileHead(json.dumps(value).encode()))
-    assert found is not None
-    assert found.name == name
+    transcript = read(data)
+    assert transcript.format == "anthropic"
+    assert [turn.user_message for turn in transcript.turns] == ["light the harbour"]
 
 
 def test_the_words_of_messages_in_typed_parts() -> None:

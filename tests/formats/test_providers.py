@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kedgeline.formats.editing import NewOutput, with_outputs
 from kedgeline.formats.registry import FileHead, load_format
-from kedgeline.model import Media, Note, Opaque, Text, Thinking, Transcript, Turn
+from kedgeline.model import Note, Opaque, Text, Thinking, Transcript, Turn
 from kedgeline.pipeline.read import read as read_file
 from tests.formats.handmade import told_of
 from tests.formats.provider_lists import (
@@ -23,7 +23,6 @@ from tests.formats.provider_lists import (
     ITEMS,
     LISTS,
     MIXED,
-    PNG,
     REFUSED,
     REMINDER,
     RUN,
@@ -413,8 +412,3 @@ SURE: list[tuple[Any, dict[str, int]]] = [
 def test_how_sure_the_content_makes_each(value: Any, strengths: dict[str, int]) -> None:
     head = FileHead(json.dumps(value).encode())
     assert {name: sure for name in WHOLE if (sure := load_format(name).sniff(head))} == strengths
-
-
-def test_a_picture_is_the_users() -> None:
-    [turn] = transcript_of("anthropic", [A.user(A.text("see"), PNG), DONE]).turns
-    assert turn.media == (Media(kind="image", mime="image/png", data="AA"),)

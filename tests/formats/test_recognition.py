@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.formats import FileHead, detect, format_names, load_format
+from kedgeline.formats import FileHead, format_names, load_format, recognise
 from kedgeline.formats.registry import HEAD_BYTES
 
 USER = {"role": "user", "content": "hello"}
@@ -29,6 +29,11 @@ ACTION = {"role": "assistant", "content": "Look:\n```bash\nls\n```"}
 OBSERVED = {"role": "user", "content": "<returncode>0</returncode>\n<output>\nx\n</output>"}
 
 PARTS = {"role": "user", "parts": [{"type": "text", "text": "hello"}]}
+
+
+def named(data: bytes) -> str | None:
+    found = recognise(FileHead(data)).format
+    return found.name if found else None
 
 
 def lines(*records: Any) -> str:
@@ -60,6 +65,9 @@ SAMPLES: list[tuple[str, str]] = [
     ("plain", json.dumps({"model": "m", "messages": [PARTS]})),
     ("plain", json.dumps([USER, {"role": "assistant", "content": None}])),
     ("anthropic", json.dumps([USER, {"role": "assistant", "content": [USE]}])),
+    ("anthropic", json.dumps([{"role": "user", "content": [{"type": "text", "text": "x"}]}])),
+    ("openai-responses", json.dumps({"input": [USER]})),
+    ("openai-chat", json.dumps([USER, {"role": "tool", "tool_call_id": "c", "content": "x"}])),
     ("anthropic", json.dumps({"system": "s", "max_tokens": 9, "messages": [USER]})),
     ("anthropic", lines(USER, {"role": "assistant", "content": [USE]})),
     ("openai-chat", json.dumps([USER, {"role": "assistant", "tool_calls": [CALL]}])),
@@ -77,17 +85,13 @@ SAMPLES: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("name", "text"), SAMPLES)
 def test_every_format_is_recognised(name: str, text: str) -> None:
-    found = detect(FileHead(text.encode()))
-    assert found is not None
-    assert found.name == name
+    assert named(text.encode()) == name
 
 
 @pytest.mark.parametrize(("name", "text"), SAMPLES)
 def test_marks_and_line_ends_do_not_matter(name: str, text: str) -> None:
     for data in (b"\xef\xbb\xbf" + text.encode(), text.replace("\n", "\r\n").encode()):
-        found = detect(FileHead(data))
-        assert found is not None
-        assert found.name == name
+        assert named(data) == name
 
 
 @pytest.mark.parametrize("name", ["opencode", "gemini-cli", "gemini", "tau-bench", "plain"])
@@ -104,9 +108,7 @@ def test_a_document_longer_than_the_head_is_recognised(name: str) -> None:
         else:
             value[next(key for key in ("messages", "contents") if key in value)] += [filler] * 1000
     for data in (json.dumps(value).encode(), json.dumps(value, indent=1).encode()):
-        found = detect(FileHead(data))
-        assert found is not None
-        assert found.name == name
+        assert named(data) == name
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_a_document_longer_than_the_head_is_recognised(name: str) -> None:
     ],
 )
 def test_what_is_no_transcript_is_nobodys(text: str) -> None:
-    assert detect(FileHead(text.encode())) is None
+    assert named(text.encode()) is None
 
 
 WORDS = ["type", "role", "content", "parts", "messages", "uuid", "payload", "data", "info", "traj",

@@ -82,23 +82,6 @@ def said(assembler: Assembler, number: int, *calls: str) -> list[Turn]:
     return list(assembler.ready())
 
 
-def test_a_turn_taken_back_before_it_was_given_out_is_given_out_in_its_place() -> None:
-    log = Log()
-    assembler = Assembler(log)
-    given = [turn for number in (1, 2, 3) for turn in said(assembler, number)]
-    given += assembler.go_back(1, 0)
-    given += said(assembler, 4)
-    given += assembler.finish()
-    assert [(turn.index, turn.message_id) for turn in given] == [
-        (0, "m1"),
-        (1, "m2"),
-        (2, "m3"),
-        (1, "m4"),
-    ]
-    assert sum(turn.usage.output for turn in given if turn.usage) == 10
-    assert (log.rewound, log.lengths[0, ""]) == (2, 2)
-
-
 def test_a_call_that_was_taken_back_lacks_no_result_and_leaves_no_error() -> None:
     log = Log()
     assembler = Assembler(log)

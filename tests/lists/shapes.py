@@ -81,28 +81,14 @@ def openai_chat(talk: Talk) -> Messages:
 
 
 def anthropic(talk: Talk) -> Messages:
-    found: Messages = []
-
-    def user(blocks: list[Any]) -> None:
-        if found and found[-1]["role"] == "user":
-            found[-1]["content"] += blocks
-        elif blocks:
-            found.append({"role": "user", "content": blocks})
-
-    for one in talk.turns:
-        user([{"type": "text", "text": one.user}] if one.user else [])
-        blocks: list[Any] = []
-        if one.thought and (one.answer or one.calls):
-            blocks.append({"type": "thinking", "thinking": "hm", "signature": "s"})
-        blocks += [{"type": "text", "text": one.answer}] if one.answer else []
-        blocks += [
-            {"type": "tool_use", "id": c.id, "name": "part", "input": {"number": c.number}}
-            for c in one.calls
-        ]
-        found.append({"role": "assistant", "content": blocks})
-        user([{"type": "tool_result", "tool_use_id": c.id, "content": c.output} for c in one.calls])
-    user([{"type": "text", "text": talk.pending}] if talk.pending else [])
-    return found
+    return _joined(
+        talk,
+        "content",
+        lambda text: {"type": "text", "text": text},
+        lambda c: {"type": "tool_use", "id": c.id, "name": "part", "input": {"number": c.number}},
+        lambda c: {"type": "tool_result", "tool_use_id": c.id, "content": c.output},
+        thought={"type": "thinking", "thinking": "hm", "signature": "s"},
+    )
 
 
 def openai_responses(talk: Talk) -> Messages:
@@ -125,55 +111,58 @@ def openai_responses(talk: Talk) -> Messages:
 
 
 def gemini(talk: Talk) -> Messages:
-    found: Messages = []
+    def told(c: Call) -> dict[str, Any]:
+        return {"functionResponse": {"name": "part", "response": {"result": c.output}}}
 
-    def user(parts: list[Any]) -> None:
-        if found and found[-1]["role"] == "user":
-            found[-1]["parts"] += parts
-        elif parts:
-            found.append({"role": "user", "parts": parts})
-
-    for one in talk.turns:
-        user([{"text": one.user}] if one.user else [])
-        parts: list[Any] = [{"text": one.answer}] if one.answer else []
-        parts += [
-            {"functionCall": {"name": "part", "args": {"number": c.number}}} for c in one.calls
-        ]
-        found.append({"role": "model", "parts": parts})
-        user(
-            [
-                {"functionResponse": {"name": "part", "response": {"result": c.output}}}
-                for c in one.calls
-            ]
-        )
-    user([{"text": talk.pending}] if talk.pending else [])
-    return found
+    return _joined(
+        talk,
+        "parts",
+        lambda text: {"text": text},
+        lambda c: {"functionCall": {"name": "part", "args": {"number": c.number}}},
+        told,
+        agent="model",
+    )
 
 
 def bedrock(talk: Talk) -> Messages:
+    def call(c: Call) -> dict[str, Any]:
+        return {"toolUse": {"toolUseId": c.id, "name": "part", "input": {"number": c.number}}}
+
+    return _joined(
+        talk,
+        "content",
+        lambda text: {"text": text},
+        call,
+        lambda c: {"toolResult": {"toolUseId": c.id, "content": [{"text": c.output}]}},
+    )
+
+
+def _joined(
+    talk: Talk,
+    field: str,
+    text: Callable[[str], Any],
+    call: Callable[[Call], Any],
+    told: Callable[[Call], Any],
+    *,
+    agent: str = "assistant",
+    thought: Any = None,
+) -> Messages:
+    """Messages of blocks in which the results stand in one message with the user's next words."""
     found: Messages = []
 
     def user(blocks: list[Any]) -> None:
         if found and found[-1]["role"] == "user":
-            found[-1]["content"] += blocks
+            found[-1][field] += blocks
         elif blocks:
-            found.append({"role": "user", "content": blocks})
+            found.append({"role": "user", field: blocks})
 
     for one in talk.turns:
-        user([{"text": one.user}] if one.user else [])
-        blocks: list[Any] = [{"text": one.answer}] if one.answer else []
-        blocks += [
-            {"toolUse": {"toolUseId": c.id, "name": "part", "input": {"number": c.number}}}
-            for c in one.calls
-        ]
-        found.append({"role": "assistant", "content": blocks})
-        user(
-            [
-                {"toolResult": {"toolUseId": c.id, "content": [{"text": c.output}]}}
-                for c in one.calls
-            ]
-        )
-    user([{"text": talk.pending}] if talk.pending else [])
+        user([text(one.user)] if one.user else [])
+        blocks = [*([text(one.answer)] if one.answer else ()), *map(call, one.calls)]
+        before = [thought] if thought and one.thought and blocks else []
+        found.append({"role": agent, field: [*before, *blocks]})
+        user([told(c) for c in one.calls])
+    user([text(talk.pending)] if talk.pending else [])
     return found
 
 

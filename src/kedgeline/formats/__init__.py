@@ -2,14 +2,12 @@
 
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import (
-    Exchange,
     FileHead,
     Format,
     Grows,
     HasCompanions,
     Provider,
     Written,
-    detect,
     format_names,
     is_provider,
     load_format,
@@ -20,7 +18,6 @@ from kedgeline.formats.registry import (
 from kedgeline.formats.session import GrowingSession
 
 __all__ = [
-    "Exchange",
     "FileHead",
     "Format",
     "GrowingSession",
@@ -29,7 +26,6 @@ __all__ = [
     "Log",
     "Provider",
     "Written",
-    "detect",
     "format_names",
     "is_provider",
     "load_format",

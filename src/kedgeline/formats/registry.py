@@ -16,7 +16,7 @@ import msgspec
 
 from kedgeline.errors import BrokenPlugin, UnknownName
 from kedgeline.formats.log import Log
-from kedgeline.formats.records import NOTHING, Lines, Record, closed, documented, given_back
+from kedgeline.formats.records import NOTHING, Lines, Record, document, documented, given_back
 from kedgeline.formats.session import GrowingSession
 from kedgeline.model import Transcript, Turn
 from kedgeline.settings import FAULTS, load_registered, names
@@ -63,13 +63,10 @@ class FileHead:
         """The file as one JSON value, as far as the head goes; None when it is lines or no JSON."""
         if not self.is_json or len(self.lines) > 1:
             return None
-        text = _plain(self.data)
-        try:
-            return json.loads(text, strict=False)
-        except RecursionError:
-            return closed(text, Log())
-        except ValueError:
-            return None if self.lines else _whole_items(closed(text, Log()))
+        value = document([self.data], log := Log())
+        if not log.damage_counts["torn"]:
+            return value
+        return None if self.lines else _whole_items(value)
 
     @cached_property
     def lines(self) -> tuple[Record, ...]:
@@ -96,12 +93,12 @@ class FileHead:
         if b"\0" in self.data[:1024] and self.document is None and not self.lines:
             return "binary data"
         if isinstance(self.document, dict):
-            return f"a JSON object with the keys {_some(self.document)}"
+            return f"a JSON object with the keys {keys_of(self.document)}"
         if isinstance(self.document, list):
             inner = next((i for i in self.document if isinstance(i, dict)), None)
-            return "a JSON list" + (f" of objects with the keys {_some(inner)}" if inner else "")
+            return "a JSON list" + (f" of objects with the keys {keys_of(inner)}" if inner else "")
         if self.lines:
-            return f"JSON Lines with the keys {_some(self.lines[0])}"
+            return f"JSON Lines with the keys {keys_of(self.lines[0])}"
         return f"text that begins {self.text[:40]!r}"
 
 
@@ -143,7 +140,7 @@ def _plain(data: bytes) -> str:
     return data.replace(b"\0", b"").decode(errors="replace").lstrip("\ufeff \t\r\n")
 
 
-def _some(record: Record) -> str:
+def keys_of(record: Record) -> str:
     keys = ", ".join(repr(key) for key in list(record)[:6])
     return keys + (", …" if len(record) > 6 else "") if keys else "(none)"
 
@@ -222,15 +219,6 @@ class Provider(Protocol):
     def write(self, transcript: Transcript) -> Written: ...
 
 
-@runtime_checkable
-class Exchange(Protocol):
-    """A format that whole sessions are handed on in. No model takes it: no view is made in it."""
-
-    name: str
-
-    def export(self, transcript: Transcript) -> Written: ...
-
-
 def format_names() -> tuple[str, ...]:
     return names(GROUP)
 
@@ -266,13 +254,9 @@ def is_provider(name: str) -> bool:
         return False
 
 
-def detect(head: FileHead) -> Format | None:
-    """The format that is surest of this content; on a tie the first by name."""
-    return recognise(head).format
-
-
 def recognise(head: FileHead) -> Recognised:
-    """The format that is surest of this content, and those that are too broken to be asked."""
+    """The format that is surest of this content, on a tie the first by name, and those that are too
+    broken to be asked."""
     best, strength = None, 0
     skipped: list[str] = []
     for name in format_names():

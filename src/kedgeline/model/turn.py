@@ -301,16 +301,9 @@ class Turn(Value, frozen=True):
     @property
     def is_blank(self) -> bool:
         """Whether nothing is in it: it holds the place of a turn that was not loaded."""
-        return not (
-            self.user_message
-            or self.assistant_response
-            or self.thinking
-            or self.tool_calls
-            or self.tool_results
-            or self.notes
-            or self.media
-            or self.messages
-        )
+        words = (self.user_message, self.assistant_response, self.thinking)
+        held = (self.tool_calls, self.tool_results, self.notes, self.media, self.messages)
+        return not any((*words, *held))
 
     def result_of(self, call: ToolCall) -> ToolResult | None:
         return next((r for r in self.tool_results if r.call_id == call.id), None)

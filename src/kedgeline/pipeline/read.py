@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from kedgeline.errors import NotATranscript, SeveralSessions, SourceUnreadable
 from kedgeline.formats import (
-    Exchange,
     Format,
     HasCompanions,
     Log,
@@ -376,7 +375,6 @@ def write(transcript: Transcript, *, to: str) -> Written:
     In the shape it was read from, the messages are equal to those that were read. In another, they
     are legal there, and what has no place is named in `left_out`. A format for handing sessions on,
     such as `atif`, gives one document."""
-    found = load_format(to) if to in format_names() else None
-    if isinstance(found, Exchange):
-        return found.export(transcript)
-    return load_provider(to).write(transcript)
+    export = getattr(load_format(to), "export", None) if to in format_names() else None
+    written: Written = export(transcript) if export else load_provider(to).write(transcript)
+    return written

@@ -18,6 +18,7 @@ from kedgeline.formats.records import (
     json_records,
     mapping,
     mappings,
+    numbered_items,
     string,
 )
 from kedgeline.formats.registry import FileHead
@@ -74,10 +75,7 @@ class _Chat(SessionReader):
             self.main.agent = string(value.get("sessionId"))
         self.facts(id=value.get("sessionId"), title=value.get("summary"))
 
-    def message(self, line: Line, message: Any) -> None:
-        if not isinstance(message, dict):
-            self.log.broken("shape", line, f"a {type(message).__name__}, not a message")
-            return
+    def message(self, line: Line, message: Record) -> None:
         if identity := string(message.get("id")):
             self.remember(identity)
         kind, content, time = message.get("type"), message.get("content"), message.get("timestamp")
@@ -270,9 +268,8 @@ class _GeminiCli:
             return
         value = mapping(document(every, log))
         chat.metadata(value)
-        messages = value.get("messages")
-        for number, message in enumerate(messages if isinstance(messages, list) else ()):
-            chat.message(Line(number), message)
+        for line, message in numbered_items(value.get("messages"), log, what="a message"):
+            chat.message(line, message)
         yield from chat.finish()
 
 

@@ -17,6 +17,7 @@ from kedgeline.formats.records import (
     mappings,
     maybe_tokens,
     maybe_whole,
+    numbered_items,
     string,
 )
 from kedgeline.formats.registry import FileHead
@@ -65,8 +66,8 @@ class _Session(SessionReader):
         self.facts(id=info.get("id"), root=info.get("directory"), title=info.get("title"))
         self.facts(client=version and f"opencode {version}")
 
-    def take(self, line: Line, message: Any) -> None:
-        info = mapping(message).get("info")
+    def take(self, line: Line, message: Record) -> None:
+        info = message.get("info")
         if not isinstance(info, dict):
             self.log.broken("shape", line, "a message without info")
             return
@@ -247,10 +248,8 @@ class _OpenCode:
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         value = mapping(document(lines, log))
-        messages = value.get("messages")
-        numbered = enumerate(messages if isinstance(messages, list) else ())
         session = _Session(log, mapping(value.get("info")))
-        yield from session.turns((Line(number), message) for number, message in numbered)
+        return session.turns(numbered_items(value.get("messages"), log, what="a message"))
 
 
 FORMAT = _OpenCode()

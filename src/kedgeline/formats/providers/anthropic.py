@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line
-from kedgeline.formats.providers.messages import ListReader, Outputs
+from kedgeline.formats.providers.messages import Outputs
 from kedgeline.formats.providers.repair import Layout, alternating, laid_out, text_of_head
 from kedgeline.formats.providers.shape import (
     Ids,
     Names,
     ProviderShape,
     Read,
+    Reader,
     SaidMessage,
     Sample,
     text_in,
@@ -53,7 +54,7 @@ class Anthropic(ProviderShape):
             return 3
         return 2 if seen.types == {"text"} or "system" in seen.body else 0
 
-    def begin(self, reader: ListReader, body: Record) -> Record:
+    def begin(self, reader: Reader, body: Record) -> Record:
         system = body.get("system")
         if isinstance(system, (str, list)):
             said = self.blocks_of("system", system, reader.calls)

@@ -14,8 +14,8 @@ from typing import Any
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_json, parsed_arguments, plain_words
 from kedgeline.formats.providers import anthropic
-from kedgeline.formats.providers.messages import KEYS, Outputs, first_messages, turns_in
-from kedgeline.formats.providers.shape import Reader
+from kedgeline.formats.providers.messages import KEYS, Outputs, conversations, first_messages
+from kedgeline.formats.providers.shape import Reader, turns_in
 from kedgeline.formats.records import Lines, Record, at, mapping, mappings, string
 from kedgeline.formats.registry import FileHead
 from kedgeline.model import Turn
@@ -72,7 +72,8 @@ class Framework:
         return alike and string(message.get("role")) in ROLES
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_in(lines, log, lambda log, session: _Reader(log, session, self), KEYS)
+        found = conversations(lines, log, KEYS)
+        return turns_in(found, log, lambda log, session: _Reader(log, session, self))
 
     def spoken(self, text: str) -> Record:
         """A message in the user's voice."""

@@ -8,7 +8,6 @@ from typing import Any
 from kedgeline.formats.log import Line
 from kedgeline.formats.pieces import (
     NO_FILES,
-    Kind,
     as_json,
     as_notes,
     cuts,
@@ -17,13 +16,14 @@ from kedgeline.formats.pieces import (
     result,
     said_around,
 )
-from kedgeline.formats.providers.messages import ListReader, Outputs
+from kedgeline.formats.providers.messages import Outputs
 from kedgeline.formats.providers.repair import alternating, laid_out, text_of_head
 from kedgeline.formats.providers.shape import (
     Ids,
     Names,
     ProviderShape,
     Read,
+    Reader,
     SaidMessage,
     Sample,
     id_of,
@@ -49,7 +49,6 @@ SNAKE = {
 CAMEL = {snake: key for key, snake in SNAKE.items()}
 SYSTEM_KEYS = ("systemInstruction", "system_instruction")
 OWN_PARTS = {"text", "executableCode", "codeExecutionResult", *SNAKE, *SNAKE.values()}
-MEDIA_KINDS: tuple[Kind, ...] = ("image", "audio", "video")
 
 
 class Gemini(ProviderShape):
@@ -85,7 +84,7 @@ class Gemini(ProviderShape):
     def takes(self, role: Role, piece: Piece) -> bool:
         return not isinstance(piece, Media) or _plain_media(piece) is not None
 
-    def begin(self, reader: ListReader, body: Record) -> Record:
+    def begin(self, reader: Reader, body: Record) -> Record:
         for key in SYSTEM_KEYS:
             system = body.get(key)
             if isinstance(system, str):

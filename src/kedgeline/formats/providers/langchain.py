@@ -87,9 +87,6 @@ class LangChain(ProviderShape):
             return unread_of(content.data, tuple(CHAT_ROLES), ("content",))
         return None
 
-    def takes(self, role: Role, piece: Piece) -> bool:
-        return not isinstance(piece, Media) or role != "assistant"
-
     def reader(self, log: Log, session: int) -> Reader:
         return _Reader(log, session, self)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import as_notes, plain_words, said_by_user
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -22,9 +21,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import FileHead, Unread
-from kedgeline.formats.turns import Assembler, Piece
-from kedgeline.model import SUMMARY_TAG, Note, Opaque, Role, Text, Turn
+from kedgeline.formats.registry import FileHead, Unread, keys_of
 
 KEYS = ("messages", "input", "output", "contents", "items")
 """Where a document may keep its messages."""
@@ -37,15 +34,6 @@ OTHER_DOCUMENTS = (
     *({"trajectory_format"}, {"sessionId", "projectHash"}),
 )
 """Keys of documents that hold messages in a format of their own."""
-SUMMARIES = (
-    (f"<{SUMMARY_TAG}>", "kedgeline"),
-    ("This session is being continued from a previous conversation", "claude-code"),
-    ("<state_snapshot>", "gemini-cli"),
-    ("Another language model started to solve this problem", "codex"),
-)
-"""How a client begins the summary that replaces what it compacted, and which client it is."""
-
-
 FOREIGN_FIELDS = {"contents": "Microsoft's Agent Framework", "blocks": "LlamaIndex"}
 """Fields in which frameworks keep what a message of theirs says, calls among it."""
 FOREIGN_CALLS = (
@@ -63,69 +51,6 @@ class Conversation(NamedTuple):
     body: Record
     """What the document holds beside its messages."""
     messages: Iterator[tuple[Line, Record]]
-
-
-class ListReader:
-    """Takes the messages of one conversation; each provider says how."""
-
-    name: str
-    handed_through: Container[str] = ()
-    """Kinds of blocks that are kept as they are, and not worth reporting."""
-    part: str = "part"
-    """What the provider calls a block."""
-
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self.log = log
-        self.item = 0
-        """The place of the next message in the list."""
-        self.calls = Unnamed()
-
-    def begin(self, body: Record) -> Record:
-        """Read what stands beside the messages; the part to be kept for writing is returned."""
-        self.log.fact("model", body.get("model"), turn=0)
-        return body
-
-    def take(self, line: Line, message: Record) -> None:
-        raise NotImplementedError
-
-    def report(self, line: Line, pieces: Sequence[Piece]) -> None:
-        """Note compactions that others made, and blocks that nobody knows."""
-        for piece in pieces:
-            if isinstance(piece, Opaque):
-                if piece.kind not in self.handed_through:
-                    self.log.ignored[f"{self.part}/{piece.kind}"] += 1
-                if piece.kind == "compaction":
-                    summary = string(piece.wire["block"].get("content"))
-                    self.assembler.compacted(line, by=self.name, summary=summary)
-            elif isinstance(piece, Note):
-                self._note_summary(line, piece)
-
-    def _note_summary(self, line: Line, note: Note) -> None:
-        if (note.wire or {}).get("type") == "compaction":
-            self.assembler.compacted(line, by=self.name, summary=note.text)
-        for opening, client in SUMMARIES:
-            # Ours leads a conversation: further on somebody imitates it.
-            leads = client != "kedgeline" or not self.assembler.next_turn
-            if leads and note.text.lstrip().startswith(opening):
-                self.assembler.compacted(line, by=client, summary=note.text)
-
-
-def turns_in(
-    lines: Lines, log: Log, reader: Callable[[Log, int], ListReader], keys: Sequence[str] = KEYS
-) -> Iterator[Turn]:
-    """The turns of every conversation in a file."""
-    for number, conversation in enumerate(conversations(lines, log, keys)):
-        log.session = conversation.session
-        current = reader(log, conversation.session)
-        body = current.begin(conversation.body)
-        # A body belongs to one conversation; a file of many has none that is true of all.
-        log.wire = {"provider": current.name, "body": body} if body and not number else None
-        for line, message in conversation.messages:
-            _note_shape(log, line, message)
-            current.take(line, message)
-            yield from current.assembler.ready()
-        yield from current.assembler.finish()
 
 
 def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterator[Conversation]:
@@ -211,7 +136,7 @@ def unread_of(
     """What of a message is lost on who knows these roles, and these fields that say something."""
     role = message.get("role")
     if role is None:
-        return Unread("", f"a message without a role (its keys: {_some(message)})")
+        return Unread("", f"a message without a role (its keys: {keys_of(message)})")
     if role not in tuple(roles):
         return Unread(".role", f"the role {role!r}", f"use one of {', '.join(roles)}")
     content = message.get("content")
@@ -219,11 +144,7 @@ def unread_of(
         return Unread(".content", f"a content of the type {type(content).__name__}")
     if (found := unread_framework(message, also)) is not None or message.keys() & set(said):
         return found
-    return Unread("", f"a message of {role!r} that says nothing (its keys: {_some(message)})")
-
-
-def _some(message: Record) -> str:
-    return ", ".join([*message][:6]) or "none"
+    return Unread("", f"a message of {role!r} that says nothing (its keys: {keys_of(message)})")
 
 
 def first_messages(head: FileHead, keys: Sequence[str]) -> tuple[Record, ...]:
@@ -299,7 +220,7 @@ class Unnamed:
         return f"call-{self._made}"
 
 
-def _note_shape(log: Log, line: Line, message: Record) -> None:
+def note_shape(log: Log, line: Line, message: Record) -> None:
     """Report fields of a wrong type; a tool may give back any value."""
     role = message.get("role", message.get("type"))
     if not isinstance(role, (str, type(None))):
@@ -377,101 +298,3 @@ class Outputs(NamedTuple):
             held = block if any(kind in self.kinds for kind in told) else next(under, None)
             if held is not None:
                 yield string(at(held, self.call_id)), held
-
-
-# Conversations of roles and texts, with no tools:
-
-PLAIN_KEYS = ("messages", "conversation", "conversations")
-ROLES: dict[str, Role] = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "bot": "assistant",
-    "gpt": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-}
-
-
-class PlainConversation:
-    name = "plain"
-
-    def sniff(self, head: FileHead) -> int:
-        messages = sampled(head, PLAIN_KEYS, CALL_BLOCKS)
-        return 1 if all(map(_plain_is_message, messages)) and any(map(_said, messages)) else 0
-
-    def unread(self, message: Record) -> Unread | None:
-        said = {**message, "role": _role(message).lower()}
-        return unread_of(said, tuple(ROLES), ("content", "value"), CALL_BLOCKS)
-
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_in(lines, log, _MessageReader, PLAIN_KEYS)
-
-    def spoken(self, text: str) -> Record:
-        return {"role": "user", "content": text}
-
-
-FORMAT = PlainConversation()
-
-
-class _MessageReader(ListReader):
-    name = "plain"
-
-    def begin(self, body: Record) -> Record:
-        self.log.fact("title", body.get("title"), turn=0)
-        return super().begin(body)
-
-    def take(self, line: Line, message: Record) -> None:
-        name, text = _role(message), self._text(message)
-        role = ROLES.get(name.lower())
-        if not text.strip():
-            return
-        if role == "assistant":
-            self.assembler.assistant(line, [Text(text=text)])
-        elif role == "system":
-            self.assembler.system(line, [Text(text=text)])
-        elif role == "user":
-            pieces = said_by_user(text)
-            self.report(line, pieces)
-            self.assembler.user(line, pieces)
-        else:
-            if role is None:
-                self.log.ignored[f"role/{name}"] += 1
-            self.assembler.user(line, as_notes([Text(text=text)]), role="tool")
-
-    def _text(self, message: Record) -> str:
-        parts = _typed_parts(message)
-        if not parts:
-            return plain_words(_content(message))
-        texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
-        for part in parts:
-            if part.get("type") != "text":
-                self.log.ignored[f"part/{part.get('type')}"] += 1
-        return "\n\n".join(filter(None, texts))
-
-
-def _role(message: Record) -> str:
-    return str(message.get("role", message.get("from", "")))
-
-
-def _content(message: Record) -> Any:
-    return message.get("content", message.get("value"))
-
-
-def _typed_parts(message: Record) -> list[Record]:
-    """The parts of a message that has them in place of content; Gemini's have no type."""
-    parts = mappings(message.get("parts")) if _content(message) is None else []
-    return parts if all(isinstance(part.get("type"), str) for part in parts) else []
-
-
-def _said(message: Record) -> bool:
-    return isinstance(_content(message), (str, list)) or bool(_typed_parts(message))
-
-
-def _plain_is_message(message: Record) -> bool:
-    """A known role, and content; it may be null where others have some."""
-    empty = _content(message) is None and message.keys() & {"content", "value"}
-    return _role(message).lower() in ROLES and (_said(message) or bool(empty))

@@ -38,7 +38,6 @@ from kedgeline.model import (
     ToolResult,
     Transcript,
     Turn,
-    Wire,
 )
 
 NO_RESULT = "No result was recorded for this call."
@@ -325,23 +324,17 @@ OPENING = Text(text=reminder("What came before is not part of this conversation.
 """Said where a list would begin with the assistant, which these providers refuse."""
 
 
-class Group(NamedTuple):
-    role: Role
-    pieces: list[Piece]
-    wire: Wire
-
-
 def alternating(layout: Layout, shape: ProviderShape) -> list[Record]:
     """The messages of a layout."""
     if layout.as_read:
         return [shape.message_of(*group) for group in groups(layout.said)]
     messages: list[Record] = []
-    last: Group | None = None
+    last: SaidMessage | None = None
     for group in groups(layout.said):
-        pieces = group.pieces
         if not group.wire:
-            pieces = sorted(pieces, key=lambda piece: isinstance(piece, ToolCall))
-        message = shape.message_of(group.role, pieces, group.wire)
+            called = sorted(group.pieces, key=lambda piece: isinstance(piece, ToolCall))
+            group = group._replace(pieces=tuple(called))
+        message = shape.message_of(*group)
         if not message.get(shape.field):
             continue
         if last is None and group.role == "assistant":
@@ -355,7 +348,7 @@ def alternating(layout: Layout, shape: ProviderShape) -> list[Record]:
     return messages
 
 
-def groups(said: Sequence[SaidMessage]) -> Iterator[Group]:
+def groups(said: Sequence[SaidMessage]) -> Iterator[SaidMessage]:
     """Messages, the parts of those that were divided between turns joined again."""
     held: list[SaidMessage] = []
     for one in said:
@@ -367,13 +360,13 @@ def groups(said: Sequence[SaidMessage]) -> Iterator[Group]:
         yield _joined(held)
 
 
-def _joined(said: list[SaidMessage]) -> Group:
+def _joined(said: list[SaidMessage]) -> SaidMessage:
     pieces = [piece for one in said for piece in one.pieces]
     places = [place for one in said for place in one.wire.get("places", ())]
     if len(places) == len(pieces):
         pieces = [pieces[number] for number in sorted(range(len(places)), key=places.__getitem__)]
     role: Role = "user" if said[0].role == "tool" else said[0].role
-    return Group(role, pieces, said[0].wire)
+    return SaidMessage(role, tuple(pieces), said[0].wire)
 
 
 def _listed(message: Record, shape: ProviderShape) -> list[Any]:

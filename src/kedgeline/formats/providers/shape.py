@@ -34,19 +34,32 @@ from msgspec.structs import replace
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_notes, said_by_user
 from kedgeline.formats.providers.messages import (
-    ListReader,
+    Conversation,
     Outputs,
+    Unnamed,
     blocks_in,
     body_of,
+    conversations,
+    note_shape,
     sampled,
-    turns_in,
     types_in,
     unread_of,
 )
 from kedgeline.formats.records import Lines, Record, string
 from kedgeline.formats.registry import FileHead, Unread
-from kedgeline.formats.turns import Piece
-from kedgeline.model import Media, Note, Opaque, Role, Text, ToolCall, ToolResult, Turn, Wire
+from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.model import (
+    SUMMARY_TAG,
+    Media,
+    Note,
+    Opaque,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Wire,
+)
 
 
 class Names(NamedTuple):
@@ -179,7 +192,7 @@ class ProviderShape:
             return True
         return role != "assistant" and self.write_block(role, piece) is not None
 
-    def begin(self, reader: ListReader, body: Record) -> Record:
+    def begin(self, reader: Reader, body: Record) -> Record:
         """Read what stands beside the messages; the part to be kept for writing is returned."""
         return body
 
@@ -191,7 +204,7 @@ class ProviderShape:
         return Reader(log, session, self)
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_in(lines, log, self.reader, self.keys)
+        return turns_in(conversations(lines, log, self.keys), log, self.reader)
 
     def turn_role(self, message: Record) -> Role:
         """The role of a message in its turn."""
@@ -317,16 +330,29 @@ class ProviderShape:
         return self.pieces_in(role, block, KnownIds((piece,)))
 
 
-class Reader(ListReader):
+SUMMARIES = (
+    (f"<{SUMMARY_TAG}>", "kedgeline"),
+    ("This session is being continued from a previous conversation", "claude-code"),
+    ("<state_snapshot>", "gemini-cli"),
+    ("Another language model started to solve this problem", "codex"),
+)
+"""How a client begins the summary that replaces what it compacted, and which client it is."""
+
+
+class Reader:
     """Takes the messages of one conversation in a provider's shape."""
 
     def __init__(self, log: Log, session: int, shape: ProviderShape) -> None:
-        super().__init__(log, session)
-        self.shape = shape
-        self.name, self.part, self.handed_through = shape.name, shape.part, shape.handed_through
+        self.assembler = Assembler(log, session=session)
+        self.log, self.shape, self.name = log, shape, shape.name
+        self.item = 0
+        """The place of the next message in the list."""
+        self.calls = Unnamed()
 
     def begin(self, body: Record) -> Record:
-        return self.shape.begin(self, super().begin(body))
+        """Read what stands beside the messages; the part to be kept for writing is returned."""
+        self.log.fact("model", body.get("model"), turn=0)
+        return self.shape.begin(self, body)
 
     def take(self, line: Line, message: Record) -> None:
         shape, role = self.shape, self.shape.turn_role(message)
@@ -342,6 +368,24 @@ class Reader(ListReader):
             self.assembler.system(line, pieces, wire=wire)
         else:
             self.hand_over(line, pieces, wire, shape.results_role)
+
+    def report(self, line: Line, pieces: Sequence[Piece]) -> None:
+        """Note compactions that others made, and blocks that nobody knows."""
+        for piece in pieces:
+            if isinstance(piece, Opaque):
+                if piece.kind not in self.shape.handed_through:
+                    self.log.ignored[f"{self.shape.part}/{piece.kind}"] += 1
+                if piece.kind == "compaction":
+                    summary = string(piece.wire["block"].get("content"))
+                    self.assembler.compacted(line, by=self.name, summary=summary)
+            elif isinstance(piece, Note):
+                if self.shape.own(piece).get("type") == "compaction":
+                    self.assembler.compacted(line, by=self.name, summary=piece.text)
+                for opening, client in SUMMARIES:
+                    # Ours leads a conversation: further on somebody imitates it.
+                    leads = client != "kedgeline" or not self.assembler.next_turn
+                    if leads and piece.text.lstrip().startswith(opening):
+                        self.assembler.compacted(line, by=client, summary=piece.text)
 
     def answer(
         self, line: Line, pieces: Sequence[Piece], wire: Wire, about: dict[str, Any]
@@ -366,6 +410,23 @@ class Reader(ListReader):
                 self.assembler.system(line, share, wire=here)
             else:
                 self.assembler.user(line, share, wire=here)
+
+
+def turns_in(
+    found: Iterable[Conversation], log: Log, reader: Callable[[Log, int], Reader]
+) -> Iterator[Turn]:
+    """The turns of every conversation in a file."""
+    for number, conversation in enumerate(found):
+        log.session = conversation.session
+        current = reader(log, conversation.session)
+        body = current.begin(conversation.body)
+        # A body belongs to one conversation; a file of many has none that is true of all.
+        log.wire = {"provider": current.name, "body": body} if body and not number else None
+        for line, message in conversation.messages:
+            note_shape(log, line, message)
+            current.take(line, message)
+            yield from current.assembler.ready()
+        yield from current.assembler.finish()
 
 
 # Wires: what makes of a block written from values the one that was read.
