@@ -191,6 +191,8 @@ def _file_name(prose: list[str]) -> tuple[str, str]:
     name = fence = ""
     for line in reversed(prose[-LINES_ABOVE:]):
         if opened := fence_opened(line):
+            if name and fence:
+                break  # the fence of something else, further up
             fence = fence or opened
         elif name or not (name := _as_name(line)):
             break
@@ -328,6 +330,8 @@ REFLECTED = re.compile(
 )
 """How messages begin that aider sends in the user's place: lint errors, the output of a command,
 questions that an earlier answer of the user's settled."""
+ANNOUNCEMENT = "# Announcement lines from when this session of aider was launched:"
+"""What aider adds to a question about itself."""
 
 
 def _heard(message: str) -> tuple[list[Piece], str]:
@@ -345,7 +349,11 @@ def _heard(message: str) -> tuple[list[Piece], str]:
         return [Note(kind="command", text=text)], text.partition(" ")[2].strip()
     if REFLECTED.match(text):
         return [Note(kind="injected", text=text)], ""
-    return pieces.heard(text), ""
+    words, announcement, lines = text.partition(ANNOUNCEMENT)
+    said = pieces.heard(words.strip())
+    if announcement:
+        said.append(Note(kind="injected", text=announcement + lines))
+    return said, ""
 
 
 # Lines gathered into messages, and an answer with the console behind it into a turn.

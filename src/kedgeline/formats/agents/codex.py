@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from glob import escape
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import said_by_user
@@ -217,9 +219,18 @@ class _Answer:
         return items, results, usage
 
     def _with_reasoning(self) -> list[_Item]:
-        """The items, before them the reasoning that only events told."""
-        known = "\n".join(i.piece.text for i in self.items if isinstance(i.piece, Thinking))
-        return [*(i for i in self.reasoning if i.piece.text not in known), *self.items]  # type: ignore[union-attr]
+        """The items, with reasoning that only events told: in a sealed item, or before all."""
+        thoughts = [item.piece for item in self.items if isinstance(item.piece, Thinking)]
+        known = "\n".join(thought.text for thought in thoughts)
+        missing = [item for item in self.reasoning if item.piece.text not in known]  # type: ignore[union-attr]
+        sealed = next((thought for thought in thoughts if not thought.text), None)
+        if not missing or sealed is None:
+            return [*missing, *self.items]
+        text = "\n\n".join(item.piece.text for item in missing)  # type: ignore[union-attr]
+        readable = replace(sealed, text=text)
+        return [
+            item._replace(piece=readable) if item.piece is sealed else item for item in self.items
+        ]
 
 
 # Rollouts.

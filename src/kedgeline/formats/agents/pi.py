@@ -7,7 +7,7 @@ from typing import Any
 
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line
-from kedgeline.formats.records import Record, mapping, maybe_tokens, string
+from kedgeline.formats.records import Record, mapping, maybe_tokens, maybe_whole, string
 from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
@@ -60,8 +60,11 @@ class _Session(SessionReader):
         elif kind == "session_info":
             self.facts(title=record.get("name"))
         elif kind == "compaction":
-            known: Record = {"tokens_before": maybe_tokens(record.get("tokensBefore"))}
-            self.main.compacted(line, by="pi", summary=string(record.get("summary")), **known)
+            before, summary = (
+                maybe_tokens(record.get("tokensBefore")),
+                string(record.get("summary")),
+            )
+            self.main.compacted(line, by="pi", tokens_before=before, summary=summary)
         elif kind == "custom_message":
             self.note(line, "injected", pieces.plain_words(record.get("content")), time=time)
         elif kind not in SILENT:
@@ -95,7 +98,9 @@ def _shell(message: Record) -> list[Piece]:
     """A shell command that the user ran by hand, and its output."""
     notes: list[Piece] = [Note(kind="shell", text=string(message.get("command")))]
     if output := string(message.get("output")):
-        notes.append(Note(kind="shell_output", text=output))
+        code = maybe_whole(message.get("exitCode"))
+        wire = None if code is None else {"exitCode": code}
+        notes.append(Note(kind="shell_output", text=output, wire=wire))
     return notes
 
 
