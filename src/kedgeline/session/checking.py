@@ -112,7 +112,7 @@ class Audit:
 
     def _text_faults(self, entry: Entry) -> Iterator[str]:
         # A turn says most things twice: where it stands in a field, that is named.
-        found = references(entry.data) if entry.blobs else ()
+        found = list(references(entry.data)) if entry.blobs else []
         fields_last = sorted(found, key=lambda one: one[0][0] != "messages")
         for hash, path in {hash: path for path, hash in fields_last}.items():
             if hash not in self._texts:
