@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from kedgeline.model import Anchor, AnchorType, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.pipeline.job import flow_of
 from kedgeline.pipeline.outcomes import outcome_lines, outcomes
 from kedgeline.pipeline.view import told
 from kedgeline.summary import build
-from kedgeline.tokens import Estimate, Exact
 from tests.turns import bash, called, edit, turn
 
 
@@ -28,15 +26,6 @@ def state_of(turns: list[Turn]) -> Any:
 
 def texts(turns: list[Turn], *anchors: Anchor) -> list[str]:
     return [line.shown for line in outcome_lines(state_of(turns), anchors)]
-
-
-def test_what_is_gone_or_mended_is_not_in_the_context() -> None:
-    failed = bash("node x", "error: no module", exit_code=1)
-    turns = [turn(0, edit("a.py")), turn(1, bash("rm a.py")), turn(2, failed)]
-    found = flow_of(turns).preservation_context
-    assert (found.active_files, len(found.error_states)) == ((), 1)
-    turns += [turn(3, edit("x")), turn(4, bash("node x", "fine"))]
-    assert flow_of(turns).preservation_context.error_states == ()
 
 
 def test_marks_say_what_calls_came_to() -> None:
@@ -63,27 +52,6 @@ def test_only_files_that_were_changed_are_said_to_be() -> None:
         "✓ Modified a.py, new.py [t0]"
     ]
     assert texts([turn(0, failed, says="No luck with it")]) == ["✗ No luck with it [t0]"]
-
-
-def test_an_anchors_line_says_what_makes_it_one() -> None:
-    silent = turn(3, bash("git push"))
-    spoken = turn(3, bash("git push"), says="I pushed to main.\n\nThe docs are left.")
-    pushed = anchor(3, "feature_milestone", "pushed to main")
-    both = (anchor(3, "error_resolution", "mended"), anchor(3, "user_checkpoint", "said so"))
-    end = Anchor(turn_index=3, type="user_checkpoint", confidence=1, description="", synthetic=True)
-    assert texts([silent], pushed) == ["[ANCHOR] pushed to main (feature milestone) [t3]"]
-    assert texts([spoken], pushed) == [
-        "[ANCHOR] I pushed to main. The docs are left. (feature milestone) [t3]"
-    ]
-    assert texts([silent], *both) == ["[ANCHOR] mended (error resolution) [t3]"]
-    assert texts([spoken], end) == ["✓ I pushed to main [t3]"]
-
-
-def test_silent_turns_share_a_line() -> None:
-    steps = [turn(n, called("Read" if n % 2 else "Bash", "…")) for n in range(3, 14)]
-    steps.append(turn(14, bash("make", "no", exit_code=2)))
-    assert texts(steps) == ["• 12 steps: read ×6, run ×6 (1 failed) [t3-14]"]
-    assert texts([turn(0), turn(1)]) == []
 
 
 FORGED = [
@@ -135,15 +103,6 @@ def test_the_users_words_stay_longest_then_anchors_by_their_weight_then_what_is_
     assert seen == ["[t4]", "[t0]", "[t2]", "[t1]", "[t3]", "[t6]", "[t5]"]
 
 
-def test_the_context_is_shortened_last() -> None:
-    turns = [turn(0, edit("old.py"), edit("new.py"), user="go on with the deck")]
-    state = state_of(turns)
-    found = [outcomes(state, [], room, len) for room in range(200)]
-    assert any("new.py" in text and "old.py" not in text for text in found)
-    assert any(text.startswith("Last intent: ") and "new.py" not in text for text in found)
-    assert found[0] == ""
-
-
 ANY_TEXT = st.text(max_size=40) | st.sampled_from(FORGED)
 
 
@@ -176,13 +135,3 @@ def test_summaries_fit_and_nest(
         for text in (smaller, larger)
     ]
     assert told_in[0] - {""} <= told_in[1]
-
-
-@pytest.mark.parametrize("counter", [Exact("o200k"), Estimate()], ids=lambda counter: counter.name)
-def test_rooms_are_kept_and_used_by_every_counter(counter: Exact | Estimate) -> None:
-    turns = [turn(n, bash("ls"), user=f"step {n}", says=f"Looked at 港 {n}.") for n in range(60)]
-    state = state_of(turns)
-    for room in range(40, 400, 13):
-        text = outcomes(state, [], room, counter.count)
-        assert counter.count(text) <= room
-        assert text.count("\n") >= (room - 40) // 20

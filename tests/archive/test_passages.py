@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tracemalloc
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,45 +63,6 @@ def test_every_text_has_a_name_and_a_speaker() -> None:
     ]
 
 
-def test_a_call_is_written_as_a_person_would() -> None:
-    call = ToolCall(
-        id="1",
-        tool="Edit",
-        parameters={
-            "file_path": "src/a.py",
-            "old_string": "a\nb",
-            "all": True,
-            "edits": [{"from": "x", "to": None}],
-        },
-    )
-    one = told(Turn(tool_calls=(call,)))["call:0"]
-    assert one.text == (
-        "Edit\nfile_path: src/a.py\nold_string: \na\nb\nall: true\n"
-        "edits.0.from: x\nedits.0.to: null"
-    )
-    assert one.files == "src/a.py"
-
-
-def test_a_command_in_words_is_one_line() -> None:
-    call = ToolCall(id="1", tool="shell", parameters={"command": ["bash", "-lc", "make test"]})
-    one = told(Turn(tool_calls=(call,)))["call:0"]
-    assert (one.text, one.command) == ("shell\ncommand: bash -lc make test", "bash -lc make test")
-
-
-def test_parameters_that_are_nested_deeply_do_no_harm() -> None:
-    value: object = "at the bottom"
-    for _ in range(20_000):
-        value = [value]
-    call = ToolCall(id="1", tool="x", parameters={"deep": value})
-    assert "at the bottom" in field_text(Turn(tool_calls=(call,)), "call:0")
-
-
-def test_an_error_that_repeats_the_output_is_indexed_once() -> None:
-    same = ToolResult(call_id="1", success=False, output="boom\n", error="boom")
-    other = ToolResult(call_id="2", success=False, output="", error="timed out")
-    assert set(told(Turn(tool_results=(same, other)))) == {"result:0", "error:1"}
-
-
 def test_pictures_are_not_in_the_index() -> None:
     data = "iVBORw0KGgo" * 1_000
     line = f'{{"type": "image", "data": "{data}", "caption": "the harbour"}}'
@@ -113,14 +73,6 @@ def test_pictures_are_not_in_the_index() -> None:
         (0, line[: line.index(data)]),
         (line.index(data) + len(data), line[line.index(data) + len(data) :]),
     ]
-
-
-@pytest.mark.parametrize(
-    "field",
-    ["", "user:0", "note", "note:", "note:7", "result:-1", "result:x", "call:²", "messages"],
-)
-def test_a_text_that_is_not_there_is_empty(field: str) -> None:
-    assert field_text(turn(0, bash("ls", "a")), field) == ""
 
 
 def test_files_and_command_of_a_large_call_stand_whole_once() -> None:
@@ -165,13 +117,6 @@ def test_words_side_by_side_stand_together_in_some_passage(sizes: list[int], bet
     for place in range(0, len(text) - OVERLAP // 2, 7):
         near = text[place : place + OVERLAP // 2]
         assert any(near in piece for _, piece in found), near
-
-
-def test_a_line_stands_whole_in_a_passage() -> None:
-    lines = [f"line {number} " + "x" * (number % 900) for number in range(400)]
-    found = [piece for _, piece in text_pieces("\n".join(lines))]
-    assert all(any(line in piece for piece in found) for line in lines)
-    assert all(piece.endswith("\n") for piece in found[:-1])
 
 
 def test_secrets_are_in_no_passage_and_in_no_column() -> None:

@@ -26,8 +26,6 @@ count = int(re.search(r"each of the (\\d+) ", told)[1])
 if '{"answers"' in told:
     quotes = [line for line in told.splitlines() if line.startswith(("- ", "| "))]
     reply = {"answers": [{"number": n, "quotes": quotes} for n in range(1, count + 1)]}
-elif '{"marks"' in told:
-    reply = {"marks": [{"number": n, "right": n > 1} for n in range(1, count + 1)]}
 else:
     names = re.findall(r"(?m)^- (\\w+): ", told.partition("The data stands")[0])
     reply = {"scores": [{"criterion": name, "reason": "so", "score": 2} for name in names]}
@@ -144,10 +142,7 @@ def test_a_model_answers_and_judges_beside_the_probes(tmp_path: Path) -> None:
     judged = found.pop("judged")
     assert found == plain, "what a model says has no part in the score"
     assert judged["by"] == judged["answered_by"] == f"command:{Path(sys.executable).name}"
-    count = len(plain["probes"])
-    assert [one["graded"] for one in judged["answers"]] == [False, *[True] * (count - 1)]
-    assert judged["graded_score"] == round((count - 1) / count, 4)
-    assert set(judged["answers"][0]) == PROBE | {"given", "graded"}
+    assert set(judged["answers"][0]) == PROBE | {"given"}
     scores = {name: one["score"] for name, one in judged["dimensions"].items()}
     assert scores["accuracy"] == scores["continuity"] == 2.0
     told = shown(session, "--model", named(MODEL))
@@ -162,13 +157,11 @@ def test_a_model_answers_and_judges_beside_the_probes(tmp_path: Path) -> None:
 
 def test_a_judge_that_fails_leaves_the_verdict_and_says_why(tmp_path: Path) -> None:
     session = talk(tmp_path, "Write the pilot book. Never use red ink.")
-    answers, _, rest = MODEL.partition("elif")
+    answers, _, rest = MODEL.partition("else:")
     model = named(f"{answers}else:\n    reply = 'no'\n{rest[rest.index('print') :]}")
     judged = one("probe", session, "--model", model)["judged"]
-    assert {one["graded"] for one in judged["answers"]} == {None}
-    assert (judged["graded_score"], judged["by"], judged["dimensions"]) == (None, None, {})
+    assert (judged["by"], judged["dimensions"]) == (None, {})
     assert all("it has no JSON object" in problem for problem in judged["problems"])
-    assert "judged right" not in shown(session, "--model", model)
     model = named("import sys; sys.exit('the tide is out')")
     found = one("probe", session, "--model", model)
     assert found["judged"]["unanswered"] == len(found["probes"]) > 0

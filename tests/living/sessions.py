@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kedgeline.model import Budget, Compaction, Plan, Source, Span, Step, Summary, Transcript, Turn
 from kedgeline.pipeline.job import alone
 from kedgeline.planning import POLICY
-from kedgeline.session.compacting import compacted
+from kedgeline.session.compacting import SessionCompaction
 from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.protocol import open_store
@@ -139,16 +139,14 @@ def stubbed(region: Any, budget: Budget) -> Compaction:
 def cheaply(found: Session, make: Callable[[Any, Budget], Compaction] = stubbed) -> Compaction:
     """A compaction as the session commits it, made by what is given."""
 
-    def step(region: Any, budget: Budget) -> Step[Compaction]:
-        return make(region, budget)
-        yield  # it asks nobody
+    class Cheap(SessionCompaction):
+        def make(self, region: Any, budget: Budget, context: Any) -> Step[Compaction]:
+            return make(region, budget)
+            yield  # it asks nobody
 
-    return alone(
-        compacted(
-            found._held,
-            found._journal,
-            found.keeping,
-            step,
-            lambda journal, context: POLICY.budget(found.window),
-        )
-    )
+        def room(self, journal: Any, context: Any) -> Budget:
+            return POLICY.budget(usual)
+
+    usual = found.window or WINDOW
+    given = found.name, found._held, found._journal, found.keeping, POLICY
+    return alone(Cheap(*given, usual=usual).run())

@@ -41,10 +41,10 @@ class Catch(Struct):
 
 def request(text: str = "a text") -> Request[Catch]:
     return Request(
-        prompt="grade",
+        prompt="answer",
         role="judge",
         words={"count": "1"},
-        data={"answers": text},
+        data={"text": text, "questions": ""},
         shape=Catch,
         problem=lambda got: "its note is bad" if got.note == "bad" else "",
         most_tokens=50,
@@ -70,7 +70,7 @@ def test_a_usable_reply_is_a_value_with_its_model_and_prompt() -> None:
     found = outcome(catch("cod"))
     assert found.value == Catch([Fish("cod", 2)], "")
     assert (found.model, found.problem, found.kind, found.failed) == ("scripted", "", "", False)
-    assert found.prompts == (prompt_named("grade").hash,)
+    assert found.prompts == (prompt_named("answer").hash,)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_cannot_be_used_is_asked_for_once_more_and_then_named(
     assert told in found.problem
     assert "; asked again, " in found.problem
     assert len(found.problem) < 800
-    assert found.prompts == (prompt_named("grade").hash, prompt_named("again").hash)
+    assert found.prompts == (prompt_named("answer").hash, prompt_named("again").hash)
 
 
 def test_a_refusal_is_not_asked_again() -> None:
@@ -191,7 +191,7 @@ def test_bounds_stand_in_the_schema_and_what_is_beyond_them_is_read() -> None:
 
 
 def test_prompts_are_files_and_known_by_their_hash() -> None:
-    names = ("answer", "grade", "judge", "again", "summarise")
+    names = ("answer", "judge", "again", "summarise")
     hashes = {prompt_named(name).hash for name in names}
     assert len(hashes) == len(names)
     assert all(re.fullmatch("[0-9a-f]{16}", one) for one in hashes)
@@ -211,9 +211,9 @@ def test_no_text_can_close_its_fence(text: str) -> None:
     whole = ask_of(request(text)).prompt
     [mark] = re.findall(r"the code (\w+)\.", whole)
     assert mark not in text
-    inside = whole.partition(f"<answers {mark}>\n")[2].partition(f"\n</answers {mark}>")
+    inside = whole.partition(f"<text {mark}>\n")[2].partition(f"\n</text {mark}>")
     assert inside[0] == text
-    assert whole.count(mark) == 3
+    assert whole.count(mark) == 5
 
 
 def test_a_bad_reply_is_not_shown_again() -> None:

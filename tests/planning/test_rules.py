@@ -1,19 +1,20 @@
-"""Each rule: a list in which it forbids a cut, and what the cut would do. Calls and thinking."""
+"""Each rule: a list in which it forbids a cut, and what the cut would lose."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.model import Message, Opaque, ToolCall, ToolResult, Turn
 from kedgeline.planning import rules
 from kedgeline.planning.rules import REACH, Rule, Together, forbidden, rules_for
 from tests.planning.cutting import (
     GEMINI_GO,
     GO,
+    PIXEL,
     Messages,
     allowed_cuts,
     assistant,
@@ -31,8 +32,6 @@ from tests.planning.cutting import (
 )
 from tests.providers import NAMES, transcript_of, written
 
-# Tool calls stay with their results.
-
 
 def late(steps: int) -> Messages:
     """A job that is answered so many steps after it was begun."""
@@ -40,102 +39,195 @@ def late(steps: int) -> Messages:
     return [GO, chat_call("job"), *between, chat_result("job", "all built"), GO]
 
 
-def test_a_result_that_comes_late_stays_with_its_call() -> None:
-    """langchain#34282: the cut keeps the result and drops the call. Readers wait 16 turns."""
-    messages = late(20)
-    [turn] = [t for t in turns_of(transcript_of("openai-chat", messages)) if t.index == 20]
-    assert [one.call_id for one in turn.tool_results] == ["c19", "job"]
-    assert refused("openai-chat", messages, rules.results_with_calls) == list(range(1, 21))
-    assert "all built" in said_at("openai-chat", messages, 0)
-    assert "all built" not in said_at("openai-chat", messages, 1)
+def function_call(name: str) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": name, "name": "run", "arguments": "{}"}
 
 
-def test_a_result_that_comes_much_too_late_does_not_hold_up_everything() -> None:
-    """OpenHands/software-agent-sdk#1073: a guard that never gives in forgets nothing and loops."""
-    assert refused("openai-chat", late(REACH), rules.results_with_calls) == list(
-        range(1, REACH + 1)
-    )
-    assert refused("openai-chat", late(REACH + 1), rules.results_with_calls) == []
+def function_output(name: str) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": name, "output": "ok"}
 
 
-def test_a_second_result_stays_with_the_call_that_was_answered_before() -> None:
-    """openclaw#7527: a result made up for an aborted call outlives the call."""
-    messages = [
-        GO,
-        assistant(use("c1")),
-        user(result("c1", "aborted")),
-        assistant(text("It was aborted.")),
-        user(text("look again"), result("c1", "done after all")),
-        assistant(text("Done.")),
-    ]
-    assert refused("anthropic", messages, rules.results_with_calls) == [1]
+def unanswered(nothing: Any) -> Messages:
+    asked = {"role": "user", "content": "fix the harbour light"}
+    again = {"role": "user", "content": "well?"}
+    return [asked, {"role": "assistant", "content": nothing}, again, assistant(text("Fixed."))]
 
 
-def test_calls_and_results_in_turns_made_by_hand_stay_together() -> None:
+SEALED = {"type": "thinking", "thinking": "two lamps", "signature": "c2ln"}
+SEARCH = {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": []}
+IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+SHOWN = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+SEEN = {"functionResponse": {"id": "a", "name": "read_file", "response": {"output": "seen"}}}
+BOTH = [{"functionResponse": {"id": i, "name": "run", "response": {}}} for i in "ab"]
+
+
+class Case(NamedTuple):
+    provider: str
+    messages: Messages
+    rule: Rule
+    cuts: Sequence[int] = (1,)
+    """That are refused."""
+    lost: str = ""
+    """What the last of them would lose."""
+
+
+CASES = {
+    # The cut keeps the result and drops the call. Readers wait 16 turns.
+    "langchain#34282": Case(
+        "openai-chat", late(20), rules.results_with_calls, range(1, 21), "all built"
+    ),
+    # A guard that never gives in forgets nothing and loops.
+    "software-agent-sdk#1073: late": Case(
+        "openai-chat", late(REACH), rules.results_with_calls, range(1, REACH + 1)
+    ),
+    "software-agent-sdk#1073: much too late": Case(
+        "openai-chat", late(REACH + 1), rules.results_with_calls, ()
+    ),
+    # A result made up for an aborted call outlives the call.
+    "openclaw#7527": Case(
+        "anthropic",
+        [
+            GO,
+            assistant(use("c1")),
+            user(result("c1", "aborted")),
+            assistant(text("It was aborted.")),
+            user(text("look again"), result("c1", "done after all")),
+            assistant(text("Done.")),
+        ],
+        rules.results_with_calls,
+    ),
+    # Of parallel calls only the first is signed, and a call that comes first without a signature is
+    # refused. odysseus#1909: a batch is split in the middle.
+    "js-genai#1275": Case(
+        "gemini",
+        [
+            GEMINI_GO,
+            gemini({"functionCall": {"id": "a", "name": "run"}, "thoughtSignature": "c2ln"}),
+            gemini({"functionCall": {"id": "b", "name": "run"}}),
+            gemini(*BOTH, role="user"),
+            gemini({"text": "Done."}),
+        ],
+        rules.parallel_calls,
+        lost="c2ln",
+    ),
+    # A call is sent back without the thinking it came from. Clients that write a message per block
+    # divide them.
+    "claude-code#12316": Case(
+        "anthropic",
+        [GO, assistant(SEALED), assistant(use("c1")), user(result("c1"))],
+        rules.thinking_with_calls,
+        lost="c2ln",
+    ),
+    "claude-code#12316, with words": Case(
+        "anthropic",
+        [GO, assistant(SEALED, text("I will look.")), assistant(use("c1")), user(result("c1"))],
+        rules.thinking_with_calls,
+        lost="c2ln",
+    ),
+    # A call without its reasoning item is refused.
+    "rig#751": Case(
+        "openai-responses",
+        [
+            GO,
+            function_call("a"),
+            {"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "AAAA"},
+            *(function_output("a"), function_call("b"), function_output("b")),
+        ],
+        rules.thinking_with_calls,
+        lost="AAAA",
+    ),
+    # A result without its `server_tool_use` cannot be sent, not even to be compacted.
+    "claude-code#64026: paused": Case(
+        "anthropic",
+        [GO, assistant(SEARCH), assistant(FOUND, text("Here."))],
+        rules.server_tools,
+        lost="srv1",
+    ),
+    "claude-code#64026: code that calls twice": Case(
+        "anthropic",
+        [
+            GO,
+            assistant(SEARCH, use("c1")),
+            user(result("c1")),
+            assistant(use("c2")),
+            user(result("c2")),
+            assistant(FOUND, text("Here.")),
+        ],
+        rules.server_tools,
+        cuts=(1, 2),
+        lost="srv1",
+    ),
+    "what was to be approved": Case(
+        "openai-responses",
+        [
+            GO,
+            {"type": "mcp_approval_request", "id": "ask1", "name": "drop", "arguments": "{}"},
+            {"role": "user", "content": "yes"},
+            {"type": "mcp_approval_response", "approval_request_id": "ask1", "approve": True},
+        ],
+        rules.server_tools,
+    ),
+    "code that Gemini runs": Case(
+        "gemini",
+        [
+            GEMINI_GO,
+            gemini({"executableCode": {"language": "PYTHON", "code": "print(1)"}}),
+            gemini({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}),
+        ],
+        rules.server_tools,
+    ),
+    # Gemini CLI shows a file it read like this; the message goes to two turns.
+    "an image beside results": Case(
+        "gemini",
+        [
+            GEMINI_GO,
+            gemini({"functionCall": {"id": "a", "name": "read_file"}}),
+            gemini(SEEN, SHOWN, role="user"),
+            gemini({"text": "A lamp."}),
+        ],
+        rules.media_with_results,
+        lost="read_file",
+    ),
+    # Tools give screenshots back; in chat only messages of the user hold any.
+    "codex#32287": Case(
+        "openai-chat",
+        [GO, chat_call("c1"), chat_result("c1"), user(IMAGE), chat_call("c2")],
+        rules.media_with_results,
+    ),
+    "an image with words": Case(
+        "openai-chat",
+        [GO, chat_call("c1"), chat_result("c1"), user(text("as here"), IMAGE), chat_call("c2")],
+        rules.media_with_results,
+        (),
+    ),
+    # Behind a compaction the wrong request passes for the current one: the model answered with
+    # nothing, and what the user said next is one message with the request.
+    "codex#27731": Case("anthropic", unanswered([]), rules.unanswered_words, lost="harbour"),
+    "codex#27731, no text": Case("anthropic", unanswered(""), rules.unanswered_words),
+    "codex#27731, blank": Case("anthropic", unanswered([text(" ")]), rules.unanswered_words),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_rule_forbids_the_cuts_that_would_lose_something(name: str) -> None:
+    case = CASES[name]
+    assert refused(case.provider, case.messages, case.rule) == [*case.cuts]
+    if case.lost:
+        assert case.lost in said_at(case.provider, case.messages, 0)
+        assert case.lost not in said_at(case.provider, case.messages, case.cuts[-1])
+
+
+def test_turns_made_by_hand_stay_together() -> None:
     call = Turn(tool_calls=(ToolCall(id="c1", tool="run"),))
     answer = Turn(tool_results=(ToolResult(call_id="c1"),))
     assert list(forbidden([call, Turn(), answer], [rules.results_with_calls])) == [1, 2]
     assert forbidden([answer, call], [rules.results_with_calls]) == {}
-
-
-# Parallel calls stay together.
-
-
-def test_calls_that_were_open_at_the_same_time_stay_together() -> None:
-    """googleapis/js-genai#1275: of parallel calls only the first is signed, and a call that comes
-    first without a signature is refused. odysseus#1909: a batch is split in the middle."""
-    answers = [{"functionResponse": {"id": i, "name": "run", "response": {}}} for i in "ab"]
-    messages = [
-        GEMINI_GO,
-        gemini({"functionCall": {"id": "a", "name": "run"}, "thoughtSignature": "c2ln"}),
-        gemini({"functionCall": {"id": "b", "name": "run"}}),
-        gemini(*answers, role="user"),
-        gemini({"text": "Done."}),
-    ]
-    assert refused("gemini", messages, rules.parallel_calls) == [1]
-    assert "c2ln" not in said_at("gemini", messages, 1)
-
-
-def test_one_message_in_several_turns_stays_together() -> None:
     parts = [Turn(message_id=name, tool_calls=(ToolCall(id="c", tool="run"),)) for name in "aba"]
     assert list(forbidden(parts, [rules.parallel_calls])) == [1, 2]
-
-
-# Thinking stays with what follows from it.
-
-SEALED = {"type": "thinking", "thinking": "two lamps", "signature": "c2ln"}
-
-
-@pytest.mark.parametrize("words", [(), (text("I will look."),)])
-def test_thinking_in_a_message_of_its_own_stays_with_the_call(words: Sequence[Any]) -> None:
-    """anthropics/claude-code#12316: a call is sent back without the thinking it came from. Clients
-    that write a message per block divide them."""
-    messages = [GO, assistant(SEALED, *words), assistant(use("c1")), user(result("c1"))]
-    assert refused("anthropic", messages, rules.thinking_with_calls) == [1]
-    assert "c2ln" in said_at("anthropic", messages, 0)
-    assert "c2ln" not in said_at("anthropic", messages, 1)
-
-
-def test_reasoning_before_a_late_output_stays_with_the_call_behind_it() -> None:
-    """0xPlaygrounds/rig#751: a call without its reasoning item is refused."""
-
-    def call(name: str) -> dict[str, Any]:
-        return {"type": "function_call", "call_id": name, "name": "run", "arguments": "{}"}
-
-    messages = [
-        GO,
-        call("a"),
-        {"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "AAAA"},
-        {"type": "function_call_output", "call_id": "a", "output": "ok"},
-        call("b"),
-        {"type": "function_call_output", "call_id": "b", "output": "ok"},
-    ]
-    assert refused("openai-responses", messages, rules.thinking_with_calls) == [1]
-    assert "AAAA" in said_at("openai-responses", messages, 0)
-    assert "AAAA" not in said_at("openai-responses", messages, 1)
-
-
-# The rules together.
+    odd = [Opaque(kind="x", wire=wire) for wire in (None, {}, {"block": 1}, {"block": {"id": 5}})]
+    turn = Turn(messages=(Message(role="assistant", parts=tuple(odd)),))
+    assert forbidden([turn, turn], [rules.server_tools]) == {}
 
 
 def test_words_beside_results_can_be_cut_from_them() -> None:

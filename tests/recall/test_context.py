@@ -36,20 +36,6 @@ def test_lines_are_numbered_and_marked() -> None:
     ]
 
 
-def test_a_phrase_over_a_line_end_is_marked_on_both_lines() -> None:
-    found = lines_of("one\nthe tide\ngauge is\nfour", "tide gauge", lines=0)
-    assert [(line.number, line.text, line.spans) for line in found] == [
-        (2, "the tide", ((4, 8),)),
-        (3, "gauge is", ((0, 5),)),
-    ]
-
-
-def test_the_line_with_most_of_it_is_shown_and_one_for_the_rest() -> None:
-    text = "\n".join(["tide", *"abcdefgh", "tide gauge", *"ijklmnop", "buoy"])
-    found = lines_of(text, "tide", "gauge", "buoy", lines=0)
-    assert [(line.number, line.text) for line in found] == [(10, "tide gauge"), (19, "buoy")]
-
-
 def test_a_long_line_is_cut_around_what_was_found() -> None:
     text = "x " * 500 + "the tide " + "y " * 500
     (line,) = lines_of(text, "tide")
@@ -59,19 +45,6 @@ def test_a_long_line_is_cut_around_what_was_found() -> None:
     assert line.cut
     (last,) = lines_of(text + "tail", "tail")
     assert (last.text.endswith("tail"), last.cut) == (True, False)
-
-
-def test_windows_line_ends_are_no_part_of_a_line() -> None:
-    found = lines_of("one\r\nthe tide\r\nthree\r\n", "tide")
-    assert [line.text for line in found] == ["one", "the tide", "three"]
-
-
-def test_without_words_the_beginning_of_the_passage_is_shown() -> None:
-    text = "before\n\n\nhere it begins\nand goes on\n"
-    found = shown(text, 7, 20, (), lines=1)
-    assert [line.text for line in found.lines] == ["", "here it begins", "and goes on"]
-    assert shown("", 0, 0, (), lines=2).lines == ()
-    assert shown("short", 900, 10, [phrase("short")], lines=2).lines[0].text == "short"
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,6 @@ def test_turns_of_the_whole_session_count_and_not_only_those_since_its_compactio
     assert advice.assumptions[0] == "50 more turns, as half of the sessions have after 82"
 
 
-def test_a_window_that_is_full_is_compacted_whatever_it_costs() -> None:
-    decision = filled(40, tokens=300).should_compact()
-    assert decision.compacts
-    assert decision.advice is not None
-
-
 class Counting:
     """A store that counts how often it is asked."""
 
@@ -81,19 +75,3 @@ class Counting:
             return found(*given, **more)
 
         return counted
-
-
-def asked(turns: int) -> Counter[str]:
-    """What one decision asks of the store; one has been made before."""
-    store: Any = Counting(memory()(""))
-    found = Session("s", store, window=10**9, redactor=None)
-    found.append([turn(n, says=f"step {n}", tokens=300) for n in range(turns)])
-    found.should_compact()
-    store.asked.clear()
-    assert found.should_compact().advice is not None
-    counted: Counter[str] = store.asked
-    return counted
-
-
-def test_a_decision_with_advice_asks_no_more_of_a_longer_session() -> None:
-    assert asked(30) == asked(400)

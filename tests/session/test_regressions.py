@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kedgeline.planning import POLICY
-from kedgeline.session.compacting import room
+from kedgeline.session.compacting import SessionCompaction
 from kedgeline.session.journal import Keeping
 from kedgeline.tokens import EXACT
 from tests.living.sessions import Opening, cheaply, opened, session, steps
@@ -105,10 +105,9 @@ def test_pins_leave_no_room_for_more_than_fits() -> None:
     found = session(window=4_000)
     found.append(steps(10))
     found.pin("x " * 500)
-    journal = found._journal()
-    budget = room(
-        journal, found.context_tokens(), keeping=found.keeping, window=4_000, policy=POLICY
-    )
+    given = found.name, found._held, found._journal, found.keeping, POLICY
+    compaction = SessionCompaction(*given, usual=4_000)
+    budget = compaction.room(found._journal(), found.context_tokens())
     assert budget.usable < POLICY.budget(4_000).usable - 400
 
 

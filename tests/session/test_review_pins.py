@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.model import Compaction, Masked, Transcript, Turn
-from kedgeline.session.journal import Pin
 from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folder, folding, opened, session, steps
 from tests.session.test_pins import shown
@@ -88,14 +87,6 @@ def test_a_mask_is_not_put_over_what_came_while_it_was_made() -> None:
     assert NEW in outputs(found)
 
 
-def test_records_that_name_no_entries_mask_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedgeline.session.compacting.masked_entries", lambda *given: ())
-    found = session()
-    found.append(listed())
-    cheaply(found, lambda region, budget: masking(5))
-    assert NOTICE in outputs(found)
-
-
 def rewound(found: Session, index: int) -> None:
     """Other words from a turn on."""
     kept = found.transcript().turns[:index]
@@ -143,17 +134,6 @@ def test_a_pinned_turn_that_grows_is_said_with_what_came() -> None:
     assert "taken back" not in shown(found)
     cheaply(found)
     assert "> one, and two" in shown(found)
-
-
-def test_old_pins_without_an_entry_go_by_the_number() -> None:
-    from kedgeline.session.journal import add_value
-
-    found = session()
-    found.append(steps(12))
-    with found._held() as held:
-        add_value(held.writing, "pin", Pin(turn=2), found.keeping)
-    cheaply(found)
-    assert "lamp 2 is done" in shown(found)
 
 
 def test_a_number_is_a_turn_for_pinning_and_for_taking_back() -> None:

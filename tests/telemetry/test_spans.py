@@ -124,7 +124,7 @@ def test_an_error_is_told_by_its_class_alone(ended: Ended, monkeypatch: pytest.M
     def broken(*given: Any, **more: Any) -> None:
         fails(None, None)
 
-    monkeypatch.setattr("kedgeline.session.compacting.compacted", broken)
+    monkeypatch.setattr("kedgeline.session.compacting.SessionCompaction.make", broken)
     with pytest.raises(ModelFailed):
         filled().compact()
     span = only(ended)

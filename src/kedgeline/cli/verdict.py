@@ -241,9 +241,8 @@ def _probed_page(
         return
     if verdict.quality is not None:
         yield from ("", _dimensions_table(verdict.quality, judged.quality if judged else None))
-    right = {"model right": judged.answers, "judged right": judged.graded} if judged else {}
-    columns = {name: one for name, one in right.items() if one}
-    yield from ("", _counts_table(verdict.answers, columns))
+    right = {"model right": judged.answers} if judged and judged.answers else {}
+    yield from ("", _counts_table(verdict.answers, right))
     if judged is not None:
         yield from _judged_told(judged)
     if all_probes:
@@ -548,16 +547,11 @@ def _judge(asked: Asking, probes: Sequence[Probe], text: str) -> _Judgement:
 def _judgement_as_json(done: _Judgement) -> dict[str, Any]:
     """The keys below `judged` of `kedgeline probe --json`."""
     judged = done.judged
-    right = {one.probe: one.passed for one in judged.graded}
     return {
         "answered_by": judged.answered_by,
         "score": _share(judged.answers),
-        "graded_score": _share(judged.graded),
         "unanswered": judged.unanswered,
-        "answers": [
-            _answer_as_json(one) | {"given": one.given, "graded": right.get(one.probe)}
-            for one in judged.answers
-        ],
+        "answers": [_answer_as_json(one) | {"given": one.given} for one in judged.answers],
         "by": judged.quality.by if judged.quality else None,
         "dimensions": _quality_as_json(judged.quality),
         "problems": judged.problems,
@@ -574,10 +568,7 @@ def _judged_told(judged: Judged) -> Iterator[Any]:
     yield ""
     if judged.answers:
         right = sum(one.passed for one in judged.answers)
-        marked = sum(one.passed for one in judged.graded)
         line = f"{right:,} of {len(judged.answers):,} answers are right to the letter"
-        if judged.graded:
-            line += f", {marked:,} of {len(judged.graded):,} right as the judge marks them"
         if judged.unanswered:
             line += f"; no usable reply on {judged.unanswered:,} probes"
         yield f"{line}; answered by {shorten(judged.answered_by, NAME)}"

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from kedgeline.model import SUMMARY_TAG, Answer, Probe, ProbeType, Quality, Step, Value
 from kedgeline.pipeline.asking import AskOutcome, Request, prose_asked
@@ -23,8 +22,6 @@ ANSWER_TOKENS = 120
 """Of a reply, for each question: a line of the text and the JSON around it."""
 REASON_TOKENS = 80
 """Of a reply, for each criterion: one sentence and the JSON around it."""
-GRADE_TOKENS = 20
-"""Of a reply, for each answer: a number and a word."""
 CHARACTERS_PER_TOKEN = 3
 """For what must be quoted as a whole; less than most texts have, to leave room."""
 LISTED = 120
@@ -58,15 +55,6 @@ class Quotes(Struct):
     answers: list[Quoted]
 
 
-class Grade(Struct):
-    number: int
-    right: bool
-
-
-class Grades(Struct):
-    marks: list[Grade]
-
-
 class Score(Struct):
     criterion: str
     reason: str
@@ -77,7 +65,7 @@ class Scores(Struct):
     scores: list[Score]
 
 
-class Answering(Value, frozen=True):
+class Answering(NamedTuple):
     """What a model made of the probes."""
 
     by: str
@@ -88,7 +76,7 @@ class Answering(Value, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-class Judgement(Value, frozen=True):
+class Judgement(NamedTuple):
     quality: Quality | None
     """None where a part of the judge's replies cannot be used: there are no scores by halves."""
     problem: str = ""
@@ -101,8 +89,6 @@ class Judged(Value, frozen=True):
     """The model that answered; empty where it gave no usable reply."""
     answers: tuple[Answer, ...] = ()
     """Right where a quote holds all that is expected, to the letter."""
-    graded: tuple[Answer, ...] = ()
-    """The same answers, right where the judge says so; those it did not mark are not here."""
     unanswered: int = 0
     """Probes on which there is no usable reply."""
     quality: Quality | None = None
@@ -112,27 +98,22 @@ class Judged(Value, frozen=True):
 
 
 def judged(probes: Sequence[Probe], text: str) -> Step[Judged]:
-    """Have a model answer the probes from the text alone, mark its answers and score them. Run it
-    with `kedgeline.models.drive`. Without a usable answer there is nothing to mark or to score."""
+    """Have a model answer the probes from the text alone, and score its answers. Run it with
+    `kedgeline.models.drive`. Without a usable answer there is nothing to score."""
     if not probes:
         return Judged(problems=(NOTHING_ASKED,))
     found = yield from answered(probes, text)
     if not found.answers:
-        return Judged(unanswered=len(found.unanswered), problems=_each_once(*found.problems))
-    marked = yield from graded(found.answers)
+        return Judged(unanswered=len(found.unanswered), problems=found.problems)
     scores = yield from judgement_of(found.answers, text)
+    problems = (*found.problems, *((scores.problem,) if scores.problem else ()))
     return Judged(
         answered_by=found.by,
         answers=found.answers,
-        graded=marked.answers,
         unanswered=len(found.unanswered),
         quality=scores.quality,
-        problems=_each_once(*found.problems, *marked.problems, scores.problem),
+        problems=tuple(dict.fromkeys(problems)),
     )
-
-
-def _each_once(*problems: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(problem for problem in problems if problem))
 
 
 def answered(probes: Sequence[Probe], text: str) -> Step[Answering]:
@@ -155,27 +136,6 @@ def answered(probes: Sequence[Probe], text: str) -> Step[Answering]:
             _answer(p, quotes[p.question], words) for p in probes if p.question in quotes
         ),
         unanswered=tuple(probe for probe in probes if probe.question not in quotes),
-        problems=_problems(done),
-    )
-
-
-def graded(answers: Sequence[Answer]) -> Step[Answering]:
-    """Have a judge say which of a model's answers are right, in whatever words they are given."""
-    batches = _batches(answers)
-    done = yield from _each(_keys(batch) for batch in batches)
-    right: list[Answer] = []
-    unanswered: list[Probe] = []
-    for place, batch in enumerate(batches):
-        grades = done[place].value if place < len(done) else None
-        if grades is None:
-            unanswered += [answer.probe for answer in batch]
-        else:
-            marks = {mark.number: mark.right for mark in grades.marks}
-            right += [replace(one, passed=marks[n]) for n, one in enumerate(batch, 1)]
-    return Answering(
-        by=_by(done),
-        answers=tuple(right),
-        unanswered=tuple(unanswered),
         problems=_problems(done),
     )
 
@@ -230,18 +190,6 @@ def _questions(batch: Sequence[str], probes: Sequence[Probe], text: str) -> Requ
         shape=Quotes,
         problem=lambda got: _miscounted([one.number for one in got.answers], len(batch)),
         most_tokens=ANSWER_TOKENS * len(batch) + expected // CHARACTERS_PER_TOKEN,
-    )
-
-
-def _keys(batch: Sequence[Answer]) -> Request[Grades]:
-    return Request(
-        prompt="grade",
-        role="judge",
-        words={"count": str(len(batch))},
-        data={"answers": _numbered(map(_exhibit, batch))},
-        shape=Grades,
-        problem=lambda got: _miscounted([one.number for one in got.marks], len(batch)),
-        most_tokens=GRADE_TOKENS * len(batch),
     )
 
 

@@ -33,9 +33,6 @@ class Policy(Value, frozen=True):
     target: float = 0.50
     """Share of the usable window. What the rebuilt context comes to at the most: so far below
     `begin` that the next compaction is many turns away."""
-    session_warn: float = 0.60
-    """Share of the session's token budget. From here on the user is warned: tokens that are
-    spent do not come back, so compaction would not help."""
     evaluate_turns: int = 20
     """Turns since the last compaction. Above it a look at the plan is worth its while; alone never
     a reason to compact, as a run without a user passes it within minutes."""
@@ -47,11 +44,7 @@ class Policy(Value, frozen=True):
     """Tokens. The longest answer that room is kept for; few are longer, and a reserve is room the
     conversation does not have."""
     output_share: float = 0.20
-    """Share of the window. The reserve where the model's longest answer is not known, if smaller
-    than `output_reserve`."""
-    output_share_most: float = 0.50
-    """Share of the window. The reserve is never larger: lists of models often give the window
-    itself as the longest answer, which would leave nothing."""
+    """Share of the window. The reserve where that is smaller than `output_reserve`."""
     recent_turns: int = 3
     """Turns. So many of the newest are kept, whatever they cost (BR-003)."""
     summary_tokens: int = 32_000
@@ -89,22 +82,19 @@ class Policy(Value, frozen=True):
                     f"must be less than {high} ({getattr(self, high)}), not {getattr(self, low)}",
                 )
 
-    def reserve(self, window: int, max_output: int | None = None) -> int:
-        """Tokens of the window kept for the answer. A `max_output` of 0 is not known either."""
-        if max_output:
-            return min(max_output, self.output_reserve, within(self.output_share_most, window))
+    def reserve(self, window: int) -> int:
+        """Tokens of the window kept for the answer."""
         return min(self.output_reserve, within(self.output_share, window))
 
-    def usable(self, window: int, *, overhead: int = 0, max_output: int | None = None) -> int:
+    def usable(self, window: int, *, overhead: int = 0) -> int:
         """What a conversation may have; more than this is over the hard limit. Never negative."""
         _check_given("window", window, least=1)
         _check_given("overhead", overhead, least=0)
-        _check_given("max_output", max_output or 0, least=0)
-        return max(0, window - self.reserve(window, max_output) - overhead)
+        return max(0, window - self.reserve(window) - overhead)
 
-    def budget(self, window: int, *, overhead: int = 0, max_output: int | None = None) -> Budget:
+    def budget(self, window: int, *, overhead: int = 0) -> Budget:
         """Room for a compaction. `overhead` is what the system prompt and the tools take."""
-        usable = self.usable(window, overhead=overhead, max_output=max_output)
+        usable = self.usable(window, overhead=overhead)
         return Budget(
             usable=usable,
             target=within(self.target, usable),
@@ -190,16 +180,6 @@ class History(Value, frozen=True):
     """Compactions that failed in a row."""
     turns_since_failure: int = 0
 
-    def turn(self, tokens: int, *, anchor: str | None = None) -> History:
-        """A turn was added, and maybe it is an anchor."""
-        return msgspec.structs.replace(
-            self,
-            turns_since=self.turns_since + 1,
-            tokens_since=self.tokens_since + tokens,
-            anchor_since=anchor or self.anchor_since,
-            turns_since_failure=self.turns_since_failure + 1,
-        )
-
     def new_tokens(self, usable: int) -> int:
         """Tokens that came since the last compaction. What the window lost since then, as with a
         change to a smaller model, is as good a reason to try again as what came."""
@@ -220,12 +200,6 @@ class Signals(Value, frozen=True):
     """The model's context window in tokens. 0: not known."""
     overhead: int = 0
     """What the system prompt and the tools take."""
-    max_output: int | None = None
-    """The model's longest answer in tokens. None: not known."""
-    session_tokens: int = 0
-    """Spent by the session so far, over all its calls."""
-    session_budget: int | None = None
-    """What the session may spend in all. None or 0: no budget was given."""
     history: History = History()
     manual: bool = False
     """The user asks for a compaction now."""
@@ -242,7 +216,7 @@ class Signals(Value, frozen=True):
         """The usable window in tokens; 0 where the window is not known or nothing is left of it."""
         if self.window <= 0:
             return 0
-        return policy.usable(self.window, overhead=self.overhead, max_output=self.max_output)
+        return policy.usable(self.window, overhead=self.overhead)
 
 
 # When a compaction pays: what it saves in the turns to come against what it costs now.
@@ -380,7 +354,7 @@ def _left(signals: Signals, policy: Policy) -> tuple[int, str]:
     if signals.after is not None:
         left = min(signals.after, signals.context_tokens)
         return left, f"{left:,} tokens are left, as planned"
-    budget = policy.budget(signals.window, overhead=signals.overhead, max_output=signals.max_output)
+    budget = policy.budget(signals.window, overhead=signals.overhead)
     left = min(budget.target, signals.context_tokens)
     return left, f"{left:,} tokens are left, as many as the target allows"
 
@@ -424,9 +398,8 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 """Weakest first."""
 
 TriggerName = (
-    Literal["none", "session_budget", "turns", "task_boundary", "context", "context_force"]
-    | Literal["hard_limit", "manual", "no_new_tokens", "held_up", "cool_down"]
-    | Literal["no_room", "no_window"]
+    Literal["none", "turns", "task_boundary", "context", "context_force", "hard_limit", "manual"]
+    | Literal["no_new_tokens", "held_up", "cool_down", "no_room", "no_window"]
 )
 
 
@@ -466,7 +439,6 @@ def should_compact(signals: Signals, policy: Policy = POLICY) -> Decision:
         found = [_manual(signals, policy, usable)]
     else:
         found = _triggered(signals, policy, usable) if usable else [_no_room(signals)]
-        found += _session_budget(signals, policy)
         found.sort(key=lambda decision: ACTIONS.index(decision.action), reverse=True)
     if not found:
         reason = f"{_fill(signals, usable)}; compaction begins at {_percent(policy.begin)}"
@@ -537,17 +509,6 @@ def _turns(signals: Signals, policy: Policy, usable: int) -> Decision | None:
 
 TRIGGERS = (_context, _task_boundary, _turns)
 """Those that look at the window. Of equally strong ones the first gives the reason."""
-
-
-def _session_budget(signals: Signals, policy: Policy) -> list[Decision]:
-    spent, budget = signals.session_tokens, signals.session_budget
-    if not budget or budget < 0 or spent < reached(policy.session_warn, budget):
-        return []
-    reason = (
-        f"the session has spent {100 * spent // budget:,} % of its token budget "
-        f"({spent:,} of {budget:,} tokens); the warning comes at {_percent(policy.session_warn)}"
-    )
-    return [Decision(action="warn", trigger="session_budget", reason=reason)]
 
 
 def _held_back(signals: Signals, policy: Policy, usable: int) -> Decision | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import groupby
 from typing import TypeVar
 
 from kedgeline.errors import KedgelineError, StoreDamaged, StoreFailed
@@ -53,14 +52,6 @@ SAYS: Mapping[Kind, type[Value]] = {
 """The type of an entry's data by its kind. The other kinds have no data."""
 UNREADABLE = (StoreFailed, ValueError, TypeError, AttributeError)
 """What reading a damaged row leads to."""
-LOST = {
-    "turn": "this turn is lost, and no other",
-    "words": "these words are lost",
-    "compaction": "its summary is lost, and no turn",
-    "pin": "the pin is lost, and no turn",
-    "call": "what it cost is lost, and no turn",
-    "output": "the turn has only what took its place",
-}
 V = TypeVar("V", bound=Value)
 ELSEWHERE = "an export of the session, or the agent's own file, may still have it"
 
@@ -91,8 +82,7 @@ class Audit:
         self._before = Head(number=entry.number, chain=entry.chain)
         try:
             wrong = list(self._data_faults(entry))
-            lost = f"; {LOST[entry.kind]}; {ELSEWHERE}" if entry.kind in LOST else ""
-            yield from (f"{what}{lost}" for what in wrong)
+            yield from (f"{what}; no other entry is lost; {ELSEWHERE}" for what in wrong)
             if wrong:
                 self._whole = False
             else:
@@ -121,12 +111,14 @@ class Audit:
             yield "what it says is not what was written: its content id is another"
 
     def _text_faults(self, entry: Entry) -> Iterator[str]:
-        found = sorted(references(entry.data), key=lambda one: one[1]) if entry.blobs else []
-        for hash, places in groupby(found, key=lambda one: one[1]):
+        # A turn says most things twice: where it stands in a field, that is named.
+        found = list(references(entry.data)) if entry.blobs else []
+        fields_last = sorted(found, key=lambda one: one[0][0] != "messages")
+        for hash, path in {hash: path for path, hash in fields_last}.items():
             if hash not in self._texts:
                 self._texts[hash] = self._why_lost(hash)
             if why := self._texts[hash]:
-                part = _parts(entry, (path for path, _ in places))
+                part = ".".join(map(str, path))
                 yield f"{part}: {why}; all else here can be read; {ELSEWHERE}"
 
     def _why_lost(self, hash: str) -> str:
@@ -182,65 +174,11 @@ def _bare(entry: Entry, kind: type[V]) -> V:
     return readable(entry.data, kind, lambda _: None)
 
 
-# Entries and their parts, as a user knows them.
-
-Path = tuple[str | int, ...]
-"""Fields that lead to a text inside of a value."""
-_KINDS = {
-    "words": "words that wait for an answer",
-    "rewound": "a turn that was rewound",
-    "cut": "a rewind",
-    "about": "what is known beside the turns",
-    "compaction": "a compaction",
-    "attempt": "an attempt to compact",
-    "undo": "an undo",
-    "pin": "a pin",
-    "unpin": "a pin taken back",
-    "call": "a request to a language model",
-    "output": "the whole output of a call",
-    "fork": "where the session comes from",
-}
-_FIELDS = {
-    "user_message": "the user's words",
-    "assistant_response": "the agent's answer",
-    "thinking": "the agent's thinking",
-    "notes": "a note of the client",
-    "media": "an image or file",
-    "head": "the system prompt",
-    "compaction": "the record",
-    "text": "the pinned words",
-    "messages": "a part of its messages",
-}
-
-
-def place_of(session: str, entry: Entry) -> str:
-    """Where an entry is: `demo t12 (entry 40)`."""
-    return f"{session} {entry_mark(entry)} (entry {entry.number})"
-
-
-def entry_mark(entry: Entry) -> str:
-    if entry.kind == "turn":
-        return f"{entry.thread}/t{entry.index}" if entry.thread else f"t{entry.index}"
-    return _KINDS.get(entry.kind, entry.kind)
-
-
-def _parts(entry: Entry, paths: Iterable[Path]) -> str:
-    """What stands at some paths of an entry: `the output t12.0`. A turn says most things twice, in
-    its fields and in its messages; the first is enough."""
-
-    def part(path: Path) -> str:
-        first, place = path[0] if path else "", path[1] if len(path) > 1 else ""
-        if first == "tool_results":
-            what = "an image of the output" if "media" in path else "the output"
-            return f"{what} {entry_mark(entry)}.{place}"
-        if first == "tool_calls":
-            return f"what the call {entry_mark(entry)}.{place} was given"
-        return _FIELDS.get(str(first), "a text")
-
-    names = list(dict.fromkeys(map(part, sorted(paths, key=str))))
-    if len(names) > 1 and _FIELDS["messages"] in names:
-        names.remove(_FIELDS["messages"])
-    return " and ".join(names)
+def _place_of(session: str, entry: Entry) -> str:
+    """Where an entry is: `demo t12 (entry 40)`, `demo compaction (entry 41)`."""
+    mark = entry.kind if entry.kind != "turn" else f"t{entry.index}"
+    mark = f"{entry.thread}/{mark}" if entry.thread else mark
+    return f"{session} {mark} (entry {entry.number})"
 
 
 # Checking a store.
@@ -292,7 +230,7 @@ def _checked(store: Store, session: str, watch: Watch | None) -> Iterator[Proble
             watch(session, entry.number, last)
         yield from _missing(store, session, range(before + 1, entry.number))
         before = entry.number
-        where, found = place_of(session, entry), list(audit.faults(entry))
+        where, found = _place_of(session, entry), list(audit.faults(entry))
         yield from (Problem(where=where, what=what, repairable=False) for what in found)
         if entry.number in standing and not found:
             passages = indexed.get(entry.number, 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import partial
 from typing import TypedDict
 
 from msgspec.structs import replace
@@ -88,154 +87,8 @@ def paid_turns(store: StoreReading, session: str) -> Iterator[Turn]:
 TRIES = 5
 """How often a compaction begins again because what it folded was taken back meanwhile."""
 
-Make = Callable[[Region, Budget], Step[Compaction]]
-Room = Callable[[Journal, ContextTokens], Budget]
-
-
 Instead = Callable[[Prepared], object]
 """Is given what would be written."""
-
-
-def compacted(
-    hold: Hold,
-    read: Callable[[], Journal],
-    keeping: Keeping,
-    make: Make,
-    room: Room,
-    *,
-    provider: str = "",
-    instead: Instead | None = None,
-) -> Step[Compaction]:
-    """Nobody waits while it is made. A compaction that fails or frees nothing is written down as an
-    attempt: that decides when the next one comes. With `instead` nothing is written."""
-    for _ in range(TRIES):
-        journal = read()
-        try:
-            made, ready = yield from prepared(journal, keeping, make, room, provider)
-        except KedgelineError as error:
-            if instead is None:
-                attempt = _noted(journal, keeping, str(error), journal.history().failed())
-                with hold() as held:
-                    add_value(held.writing, "attempt", attempt, keeping)
-            raise
-        if instead is not None:
-            instead(ready)
-            return made
-        if written(hold, journal, keeping, ready):
-            return made
-    raise StoreFailed(
-        "session",
-        f"turns were rewound {TRIES} times while they were compacted",
-        next_step="nothing was changed; try again when the session is idle",
-    )
-
-
-def prepared(
-    journal: Journal, keeping: Keeping, make: Make, room: Room, provider: str
-) -> Step[tuple[Compaction, Prepared]]:
-    """A compaction, and what is to be written of it."""
-    head, mark, standing = journal.head(), journal.compaction_mark(), in_force(journal)
-    done = standing.compaction if standing else None
-    context = context_tokens(journal, keeping)
-    budget = room(journal, context)
-    region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
-    made = _with_ahead((yield from make(region._replace(context=context), budget)), region)
-    idle = made.count == (done.count if done else 0)
-    history = History(
-        freed=max(0, made.tokens_before - made.tokens_after),
-        usable=budget.usable,
-        held_up=(made.plan.reason or NOTHING_GAINED) if idle else made.plan.held_up,
-    )
-    record = attempt = None
-    if idle:
-        attempt = _noted(journal, keeping, made.plan.reason, history)
-    else:
-        masked = masked_entries(journal, made, head.number)
-        record = _recorded(journal, keeping, made, region, history, provider, masked)
-    return made, Prepared(record, attempt, mark.number if mark else 0, head.number)
-
-
-def room(
-    journal: Journal,
-    context: ContextTokens,
-    *,
-    keeping: Keeping,
-    window: int,
-    policy: Policy,
-    target: float | None = None,
-    overhead: int = 0,
-    max_output: int | None = None,
-) -> Budget:
-    """The room of a window, without what is pinned: that stays whatever is folded. `overhead` is
-    what somebody says that the session does not show; else it is what providers reported."""
-    hidden = context.within(window).hidden
-    budget = budget_for(
-        journal.about(),
-        window,
-        counter=keeping.counter,
-        overhead=overhead or hidden,
-        max_output=max_output,
-        policy=policy,
-    )
-    every = pinned_texts(journal, journal.count())
-    pinned = sum(map(keeping.counter.count, every))
-    left = budget.target if target is None else within(target, budget.usable)
-    return replace(budget, usable=max(0, budget.usable - pinned), target=max(0, left - pinned))
-
-
-def _recorded(
-    journal: Journal,
-    keeping: Keeping,
-    made: Compaction,
-    region: Region,
-    history: History,
-    provider: str,
-    masked: tuple[tuple[int, int], ...],
-) -> Recorded:
-    last = journal.place(made.plan.cut - 1) if made.plan.cut else None
-    return Recorded(
-        compaction=made,
-        history=history,
-        turns=journal.count(),
-        tokens=journal.tokens(),
-        leads=sum(
-            turn.tokens or tokens_of(turn, keeping.counter).total
-            for turn in lead(region.transcript, made)
-        ),
-        folded=last.number if last else 0,
-        chain=journal.chain(last.number) if last else "",
-        provider=provider,
-        masked=masked,
-    )
-
-
-def _noted(journal: Journal, keeping: Keeping, why: str, history: History) -> Attempt:
-    """That nothing was changed."""
-    return Attempt(
-        why=keeping.clean(why), history=history, turns=journal.count(), tokens=journal.tokens()
-    )
-
-
-def _with_ahead(made: Compaction, region: Region) -> Compaction:
-    """The record with what was folded while it was read."""
-    span = region.ahead
-    if span is None:
-        return made
-    if made.count == (region.previous.count if region.previous else 0):
-        return made  # nothing came of it, so what was folded ahead is still there
-    plan = made.plan
-    return replace(
-        made,
-        plan=replace(
-            plan,
-            folded=(span, *plan.folded),
-            tokens_before=plan.tokens_before + span.tokens,
-        ),
-        span_tokens=made.span_tokens + span.tokens,
-    )
-
-
-# One compaction of a living session, as a step.
 
 
 class CompactOptions(TypedDict, total=False):
@@ -251,67 +104,152 @@ class CompactOptions(TypedDict, total=False):
     masking: bool
     """Mask old outputs even where the budget is kept."""
     overhead: int
-    """Tokens of system prompt and tools that the session does not show."""
-    max_output: int | None
-    """Longest answer of the model, in tokens."""
+    """Tokens of system prompt and tools that the session does not show; else it is what providers
+    reported."""
 
 
-def compacting_session(
-    name: str,
-    hold: Hold,
-    read: Callable[[], Journal],
-    keeping: Keeping,
-    policy: Policy,
-    usual: int,
-    writer: Writer | None,
-    *,
-    window: int | None = None,
-    target: float | None = None,
-    trigger: str = "",
-    instead: Instead | None = None,
-    provider: str = "",
-    style: Style = "anchored",
-    masking: bool = False,
-    overhead: int = 0,
-    max_output: int | None = None,
-) -> Step[Compaction]:
-    """What is there is compacted, and the record written down. `usual` is the session's own
-    window, `trigger` what made it begin; with `instead` nothing is written."""
+class SessionCompaction:
+    """One compaction of one session, as it was asked for."""
 
-    keeping, size = fitted(read(), keeping), usual if window is None else window
+    def __init__(
+        self,
+        name: str,
+        hold: Hold,
+        read: Callable[[], Journal],
+        keeping: Keeping,
+        policy: Policy,
+        *,
+        usual: int,
+        writer: Writer | None = None,
+        instead: Instead | None = None,
+        window: int | None = None,
+        target: float | None = None,
+        provider: str = "",
+        style: Style = "anchored",
+        masking: bool = False,
+        overhead: int = 0,
+    ) -> None:
+        """`usual` is the session's own window; with `instead` nothing is written."""
+        self._name, self._hold, self._read, self._policy = name, hold, read, policy
+        self._keeping = fitted(read(), keeping)
+        self._window = usual if window is None else window
+        self._writer, self._instead, self._target = writer, instead, target
+        self._provider, self._overhead = provider, overhead
+        self._style: Style = style
+        self._masking = masking
 
-    def make(region: Region, budget: Budget) -> Step[Compaction]:
+    def run(self, trigger: str = "") -> Step[Compaction]:
+        """Compact what is there. `trigger` is what made it begin."""
+        if self._instead is not None:
+            return (yield from self._tried())
+        with compaction_span(self._name, provider=self._provider, trigger=trigger) as told:
+            return told((yield from self._tried()))
+
+    def _tried(self) -> Step[Compaction]:
+        """Nobody waits while it is made. A compaction that fails or frees nothing is written down
+        as an attempt: that decides when the next one comes."""
+        for _ in range(TRIES):
+            journal = self._read()
+            try:
+                made, ready = yield from self._prepared(journal)
+            except KedgelineError as error:
+                if self._instead is None:
+                    attempt = self._attempt(journal, str(error), journal.history().failed())
+                    with self._hold() as held:
+                        add_value(held.writing, "attempt", attempt, self._keeping)
+                raise
+            if self._instead is not None:
+                self._instead(ready)
+                return made
+            if written(self._hold, journal, self._keeping, ready):
+                return made
+        raise StoreFailed(
+            "session",
+            f"turns were rewound {TRIES} times while they were compacted",
+            next_step="nothing was changed; try again when the session is idle",
+        )
+
+    def _prepared(self, journal: Journal) -> Step[tuple[Compaction, Prepared]]:
+        """A compaction, and what is to be written of it."""
+        keeping, head, mark = self._keeping, journal.head(), journal.compaction_mark()
+        standing, context = in_force(journal), context_tokens(journal, self._keeping)
+        done, budget = standing.compaction if standing else None, self.room(journal, context)
+        region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
+        made = _with_ahead((yield from self.make(region, budget, context)), region)
+        idle = made.count == (done.count if done else 0)
+        history = History(
+            freed=max(0, made.tokens_before - made.tokens_after),
+            usable=budget.usable,
+            held_up=(made.plan.reason or NOTHING_GAINED) if idle else made.plan.held_up,
+        )
+        before = mark.number if mark else 0
+        if idle:
+            attempt = self._attempt(journal, made.plan.reason, history)
+            return made, Prepared(None, attempt, before, head.number)
+        last = journal.place(made.plan.cut - 1) if made.plan.cut else None
+        record = Recorded(
+            compaction=made,
+            history=history,
+            turns=journal.count(),
+            tokens=journal.tokens(),
+            leads=sum(
+                turn.tokens or tokens_of(turn, keeping.counter).total
+                for turn in lead(region.transcript, made)
+            ),
+            folded=last.number if last else 0,
+            chain=journal.chain(last.number) if last else "",
+            provider=self._provider,
+            masked=masked_entries(journal, made, head.number),
+        )
+        return made, Prepared(record, None, before, head.number)
+
+    def make(self, region: Region, budget: Budget, context: ContextTokens) -> Step[Compaction]:
         return compacting(
             region.transcript,
             budget,
-            provider=provider,
+            provider=self._provider,
             previous=region.previous,
-            counter=keeping.counter,
-            masking=masking,
-            style=style,
+            counter=self._keeping.counter,
+            masking=self._masking,
+            style=self._style,
             redactor=None,  # the region is clean
-            at=datetime.fromtimestamp(keeping.clock() / 1_000_000, UTC),
-            name=name,
-            context=region.context.within(size) if region.context else None,
-            writer=writer,
+            at=datetime.fromtimestamp(self._keeping.clock() / 1_000_000, UTC),
+            name=self._name,
+            context=context.within(self._window),
+            writer=self._writer,
         )
 
-    budget = partial(
-        room,
-        keeping=keeping,
-        window=size,
-        target=target,
-        overhead=overhead,
-        max_output=max_output,
-        policy=policy,
+    def room(self, journal: Journal, context: ContextTokens) -> Budget:
+        """The room of the window, without what is pinned: that stays whatever is folded."""
+        count = self._keeping.counter.count
+        budget = budget_for(
+            journal.about(),
+            self._window,
+            counter=self._keeping.counter,
+            overhead=self._overhead or context.within(self._window).hidden,
+            policy=self._policy,
+        )
+        pinned = sum(map(count, pinned_texts(journal, journal.count())))
+        target = budget.target if self._target is None else within(self._target, budget.usable)
+        return replace(
+            budget, usable=max(0, budget.usable - pinned), target=max(0, target - pinned)
+        )
+
+    def _attempt(self, journal: Journal, why: str, history: History) -> Attempt:
+        """That nothing was changed."""
+        turns, tokens = journal.count(), journal.tokens()
+        return Attempt(why=self._keeping.clean(why), history=history, turns=turns, tokens=tokens)
+
+
+def _with_ahead(made: Compaction, region: Region) -> Compaction:
+    """The record with what was folded while it was read. Where nothing came of it, what was folded
+    ahead is still there."""
+    span = region.ahead
+    if span is None or made.count == (region.previous.count if region.previous else 0):
+        return made
+    plan = replace(
+        made.plan,
+        folded=(span, *made.plan.folded),
+        tokens_before=made.plan.tokens_before + span.tokens,
     )
-
-    if instead is not None:
-        return (
-            yield from compacted(
-                hold, read, keeping, make, budget, provider=provider, instead=instead
-            )
-        )
-    with compaction_span(name, provider=provider, trigger=trigger) as told:
-        made = yield from compacted(hold, read, keeping, make, budget, provider=provider)
-        return told(made)
+    return replace(made, plan=plan, span_tokens=made.span_tokens + span.tokens)

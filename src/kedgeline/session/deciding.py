@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from msgspec.structs import replace
 
 from kedgeline.errors import NoSuchSession, UserError
-from kedgeline.model import Compaction, Masked, Plan, Rates, Span, Transcript, Turn
+from kedgeline.model import Compaction, Masked, Plan, Span, Transcript, Turn, Value
 from kedgeline.pipeline.view import earlier_summary, pinned_alone, view
 from kedgeline.planning import Decision, Policy, Signals, should_compact
 from kedgeline.planning.policy import reached
-from kedgeline.session.appending import Appending, Hold
+from kedgeline.session.appending import Appending
 from kedgeline.session.archive import SPOKEN, passages_of, readable
-from kedgeline.session.journal import Forked, Journal, Keeping, Pin, Recorded, add_mark, add_value
+from kedgeline.session.journal import Forked, Journal, Keeping, Pin, Recorded, add_value
 from kedgeline.store import Entry, Passage, Place
 from kedgeline.text.prose import neutral
 from kedgeline.tokens import ContextTokens, Counter, Folded, Sized, model_of, sized
@@ -123,7 +123,7 @@ LEFT = 64
 NOTED = ("instructions", "environment", "summary", "command", "plan")
 """Notes of folded turns that may be said again."""
 
-Spoken = TypeVar("Spoken", Turn, Transcript)
+Spoken = TypeVar("Spoken", bound=Value)
 
 
 class Clean(Protocol):
@@ -138,8 +138,6 @@ class Region(NamedTuple):
     """The compaction that stands, with what was folded ahead in its state."""
     ahead: Span | None = None
     """Turns that were folded ahead."""
-    context: ContextTokens | None = None
-    """What the next request would send."""
 
 
 def as_kept(journal: Journal, done: Compaction | None) -> Transcript:
@@ -304,22 +302,6 @@ _MARK = re.compile(r"\[?t([0-9]{1,9})\]?")
 _NUMBER = re.compile(r"#([0-9]{1,9})")
 
 
-def add_pin(hold: Hold, session: str, what: str | int, keeping: Keeping) -> Pin:
-    """Write a pin down for a turn (12, t12) or for words."""
-    with hold() as held:
-        pin = keeping.kept(pin_of(held.journal, session, what))
-        entry = add_value(held.writing, "pin", pin, keeping)
-    return replace(pin, number=entry.number)
-
-
-def take_pin_back(hold: Hold, session: str, what: str | int, keeping: Keeping) -> Pin:
-    """Write down that a pin no longer stands."""
-    with hold() as held:
-        pin = pin_named(held.journal, session, what)
-        add_mark(held.writing, "unpin", keeping, index=pin.number)
-    return pin
-
-
 def pin_of(journal: Journal, session: str, what: str | int) -> Pin:
     """A pin for a turn (12, t12) or for words."""
     index = _turn(what)
@@ -366,8 +348,8 @@ def _text(journal: Journal, pin: Pin, cut: int) -> str:
     if pin.turn < 0:
         return pin.text
     place = journal.place(pin.turn)
-    if not pin.entry or (place is not None and place.number == pin.entry):
-        return _told(journal.turn(place)) if place is not None and pin.turn < cut else ""
+    if place is not None and place.number == pin.entry:
+        return _told(journal.turn(place)) if pin.turn < cut else ""
     meant = turn_written(journal, pin.turn, pin.entry)
     now = journal.turn(place) if place is not None else None
     if now is None or not grown(meant, now):
@@ -416,33 +398,16 @@ def session_context(journal: Journal, done: Recorded | None = None) -> Transcrip
     return replace(transcript, turns=(*pinned_alone(pinned), *transcript.turns))
 
 
-def about_of(journal: Journal) -> Transcript:
-    """What is known beside the turns, with the words that wait for an answer."""
-    agents = (replace(journal.about(thread=one), agent=one) for one in journal.threads())
-    return replace(journal.about(), pending=journal.pending(), agents=tuple(agents))
-
-
-def turns_of(journal: Journal) -> Iterator[Turn]:
-    """The turns that stand, one by one; those of sub-agents first, as they explain others."""
-    for thread in (*journal.threads(), ""):
-        yield from journal.turns(thread=thread)
-
-
 # A session that begins as another one is.
 
 
 def copy_session(
-    hold: Hold, source: str, name: str, keeping: Keeping, *, through: int | None = None
+    held: Appending, source: str, name: str, keeping: Keeping, *, through: int | None = None
 ) -> None:
     """Take over all entries of another session, numbers and chains included; originals are kept
-    once. `hold` and `name` are those of the copy, `through` is the last turn that stands in it."""
-    with hold() as held:
-        if held.writing.head(name).number:
-            raise UserError(f"there is a session {name!r} already; choose another name")
-        _copy(held, source, keeping, through)
-
-
-def _copy(held: Appending, source: str, keeping: Keeping, through: int | None) -> None:
+    once. `held` and `name` are those of the copy, `through` is the last turn that stands in it."""
+    if held.writing.head(name).number:
+        raise UserError(f"there is a session {name!r} already; choose another name")
     if not held.writing.head(source).number:
         raise NoSuchSession(source)
     count = Journal(held.writing, source).count()
@@ -545,30 +510,3 @@ def decided(journal: Journal, signals: Signals, policy: Policy, watch: Watch) ->
     return should_compact(
         replace(signals, history=replace(signals.history, anchor_since=anchor)), policy
     )
-
-
-def decision_on(
-    journal: Journal,
-    keeping: Keeping,
-    policy: Policy,
-    watch: Watch,
-    *,
-    window: int,
-    rates: Rates | None,
-    manual: bool,
-    remaining_turns: int | None,
-) -> Decision:
-    """The decision on a session as it is now; the watch remembers it."""
-    context = context_tokens(journal, fitted(journal, keeping)).within(window)
-    signals = Signals(
-        context_tokens=context.total - context.overhead,
-        window=window,
-        overhead=context.overhead,
-        history=journal.history(),
-        manual=manual,
-        turns=journal.count(),
-        remaining_turns=remaining_turns,
-        rates=rates,
-    )
-    watch.last = decided(journal, signals, policy, watch)
-    return watch.last

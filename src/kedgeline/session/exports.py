@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NoReturn, Protocol
+from typing import Annotated, Any, BinaryIO, NoReturn
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -27,6 +27,7 @@ from kedgeline.errors import (
 )
 from kedgeline.files import checked, folder_below
 from kedgeline.model import Summary, Transcript, Turn, Value
+from kedgeline.redact import Redactor
 from kedgeline.session.archive import (
     SPOKEN,
     Blob,
@@ -124,20 +125,12 @@ Watch = Callable[[int, int], None]
 # Entries without the secrets in them.
 
 
-class Cleaning(Protocol):
-    """Takes secrets out, as `kedgeline.redact.Redactor` does."""
-
-    def clean(self, text: str) -> str: ...
-
-    def turn(self, turn: Turn) -> Turn: ...
-
-
 class Redaction:
     """Sees the entries of a session in order. Of an entry that is changed, the ids of the messages
     it absorbed are left out: they are hashes of what was said, and a short secret could be
     guessed."""
 
-    def __init__(self, cleaning: Cleaning) -> None:
+    def __init__(self, cleaning: Redactor) -> None:
         self._cleaning, self._head = cleaning, Head()
         self._chains: dict[int, str] = {}
         """Of the turns, by their numbers: the record of a compaction names one."""
@@ -213,7 +206,7 @@ def export_session(
     name: str,
     target: BinaryIO,
     *,
-    cleaning: Cleaning | None = None,
+    cleaning: Redactor | None = None,
     watch: Watch | None = None,
 ) -> ExportReport:
     """Write a session as it is now. Originals are exported as they are, secrets included, unless
@@ -296,7 +289,7 @@ def import_session(
     *,
     name: str | None = None,
     clean: Clean = as_it_is,
-    cleaning: Cleaning | None = None,
+    cleaning: Redactor | None = None,
     label: str = "<file>",
     watch: Watch | None = None,
 ) -> ImportReport:
@@ -402,7 +395,7 @@ class _Importing:
     """Writes line by line, and checks what cannot be checked afterwards."""
 
     def __init__(
-        self, lines: _Lines, writing: Writing, clean: Clean, cleaning: Cleaning | None
+        self, lines: _Lines, writing: Writing, clean: Clean, cleaning: Redactor | None
     ) -> None:
         self._refuse, self._writing, self._clean = lines.refuse, writing, clean
         self._redaction = Redaction(cleaning) if cleaning is not None else None
@@ -483,7 +476,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _OTHERS = {b"[": "a list", b'"': "a text", b"n": "null", b"t": "true", b"f": "false"}
 """What JSON is that is no object, by its first character; else it is a number."""
-_INDENT = re.compile(rb'\s{0,100}\{(?:\r?\n)([ \t]{1,16})"')
 
 
 def write_session_file(
@@ -588,7 +580,9 @@ def write_state(
         else:
             state["compression_count"] += 1
         written.update(state)
-        return before if before and state == old else _written(updated(document, state), before)
+        if before and state == old:
+            return before
+        return msgspec.json.format(msgspec.json.encode(updated(document, state)), indent=2) + b"\n"
 
     with folder_below(target.parent) as folder:
         if folder is not None:
@@ -615,20 +609,3 @@ def _known(document: dict[str, Any], name: str) -> dict[str, Any]:
         return {KEY: msgspec.json.decode(document[KEY])} if KEY in document else {}
     except (msgspec.DecodeError, RecursionError):
         raise no_state(name, f"no JSON under {KEY}") from None
-
-
-def _written(document: dict[str, Any], before: bytes | None) -> bytes:
-    """As the file was written: with its indent, or on one line."""
-    found = _INDENT.match((before or b'{\n  "').removeprefix(BYTE_ORDER_MARK))
-    if found is None:
-        return msgspec.json.encode(document) + b"\n"
-    indent = found[1]
-    state = msgspec.json.format(msgspec.json.encode(document[KEY]), indent=len(indent))
-    if indent.startswith(b"\t"):
-        state = re.sub(rb"(?m)^ +", lambda blanks: b"\t" * len(blanks[0]), state)
-    state = state.replace(b"\n", b"\n" + indent)
-    rows = (
-        indent + msgspec.json.encode(key) + b": " + (state if key == KEY else bytes(value))
-        for key, value in document.items()
-    )
-    return b"{\n" + b",\n".join(rows) + b"\n}\n"

@@ -94,7 +94,7 @@ class Pin(Value, frozen=True):
     """Of its entry; names the pin."""
     entry: int = 0
     """Number of the entry of the turn: the words that are meant, also when a rewind gave their
-    place to others. 0 in pins of words, and in old ones: then whatever has the place is meant."""
+    place to others. 0 in pins of words."""
 
 
 class Forked(Value, frozen=True):
@@ -332,6 +332,16 @@ class Journal:
                 continue
             yield call
 
+    def known(self) -> Transcript:
+        """What is known beside the turns, words that wait for an answer and sub-agents with it."""
+        agents = (replace(self.about(thread=one), agent=one) for one in self.threads())
+        return replace(self.about(), pending=self.pending(), agents=tuple(agents))
+
+    def all_turns(self) -> Iterator[Turn]:
+        """The turns that stand, one by one; those of sub-agents first, as they explain others."""
+        for thread in (*self.threads(), ""):
+            yield from self.turns(thread=thread)
+
     def transcript(self) -> Transcript:
         """All of it: every turn as it was, sub-agents attached."""
         return replace(
@@ -408,8 +418,7 @@ PLACED = ("index", "exchange", "tokens", "source", "session", "previous_error")
 id."""
 HASHED = 16
 """Characters of a content id that tell outputs of one call id apart."""
-Spoken = TypeVar("Spoken", Turn, Transcript)
-Any_ = TypeVar("Any_", bound=Value)
+V = TypeVar("V", bound=Value)
 Clock = Callable[[], int]
 """Microseconds since 1970, UTC."""
 
@@ -438,27 +447,21 @@ class Keeping:
         """The same for a session of this model."""
         return dataclasses.replace(self, counter=fitting(self.counter, model))
 
-    def kept(self, value: Any_) -> Any_:
-        """A turn, what is known beside the turns, or a pin, without secrets where the user does not
-        want them in the archive. All other values are made from what is clean already."""
-        if self.originals or self.redactor is None:
-            return value
-        kept: Value = value
-        if isinstance(value, Turn):
-            kept = self.redactor.turn(value)
-        elif isinstance(value, Transcript):
-            kept = self.redactor.transcript(value)
-        elif isinstance(value, Pin):
-            kept = replace(value, text=self.clean(value.text))
-        return cast(Any_, kept)
+    def kept(self, value: V) -> V:
+        """The value as the archive keeps it: without secrets where the user wants none there."""
+        return value if self.originals else self.cleaned(value)
 
-    def cleaned(self, value: Spoken) -> Spoken:
-        """A turn or a transcript without secrets."""
-        if self.redactor is None:
-            return value
-        if isinstance(value, Turn):
-            return self.redactor.turn(value)
-        return self.redactor.transcript(value)
+    def cleaned(self, value: V) -> V:
+        """A turn, what is known beside the turns, or a pin, without secrets. All other values are
+        made from what is clean already."""
+        found: Value = value
+        if isinstance(value, Turn) and self.redactor:
+            found = self.redactor.turn(value)
+        elif isinstance(value, Transcript) and self.redactor:
+            found = self.redactor.transcript(value)
+        elif isinstance(value, Pin):
+            found = replace(value, text=self.clean(value.text))
+        return cast(V, found)
 
     def clean(self, text: str) -> str:
         return text if self.redactor is None else self.redactor.clean(text)

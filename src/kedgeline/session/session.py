@@ -8,28 +8,28 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
+from msgspec.structs import replace
+
 from kedgeline.errors import NothingToUndo
 from kedgeline.files import checked
 from kedgeline.formats import Written
 from kedgeline.model import Ask, Compaction, Rates, Step, ToolCall, Transcript, Turn
 from kedgeline.pipeline.read import Readable, Reading
-from kedgeline.planning import POLICY, Decision, Policy, policy_of
+from kedgeline.planning import POLICY, Decision, Policy, Signals, policy_of
 from kedgeline.redact import REDACTOR, Redactor, secrets_in
 from kedgeline.session.alignment import sendable
 from kedgeline.session.appending import Appended, Appending, End
 from kedgeline.session.archive import Original, original
 from kedgeline.session.deciding import (
     Watch,
-    about_of,
-    add_pin,
     context_tokens,
     copy_session,
-    decision_on,
+    decided,
     fitted,
     in_force,
+    pin_named,
+    pin_of,
     session_context,
-    take_pin_back,
-    turns_of,
 )
 from kedgeline.session.following import (
     Appendable,
@@ -47,6 +47,7 @@ from kedgeline.session.journal import (
     Pin,
     Prepared,
     add_mark,
+    add_value,
     keep_output,
     written,
 )
@@ -178,16 +179,20 @@ class Session:
     ) -> Decision:
         """Whether to compact now, and why; whether it would pay is in its `advice`. Who knows how
         many turns are to come says so."""
-        return decision_on(
-            self._journal(),
-            self.keeping,
-            self._policy,
-            self._watch,
-            window=self._usual(),
-            rates=self._rates,
+        journal, window = self._journal(), self._usual()
+        context = self.context_tokens().within(window)
+        signals = Signals(
+            context_tokens=context.total - context.overhead,
+            window=window,
+            overhead=context.overhead,
+            history=journal.history(),
             manual=manual,
+            turns=journal.count(),
             remaining_turns=remaining_turns,
+            rates=self._rates,
         )
+        self._watch.last = decided(journal, signals, self._policy, self._watch)
+        return self._watch.last
 
     def compact(
         self,
@@ -249,21 +254,22 @@ class Session:
         self, writer: Writer | None, options: CompactOptions, *, instead: Instead | None = None
     ) -> Step[Compaction]:
         from kedgeline.session.compacting import (
-            compacting_session,  # facts and summary: half a second
+            SessionCompaction,  # facts and summary: half a second
         )
 
-        return compacting_session(
+        trigger = "" if instead else self._watch.trigger()
+        compaction = SessionCompaction(
             self.name,
             self._held,
             self._journal,
             self.keeping,
             self._policy,
-            self._usual(),
-            writer,
-            trigger="" if instead else self._watch.trigger(),
+            usual=self._usual(),
+            writer=writer,
             instead=instead,
             **options,
         )
+        return compaction.run(trigger)
 
     def _writer(self, model: Model | AsyncModel, terms: Terms | None) -> Writer:
         from kedgeline.session.compacting import writer_of
@@ -319,11 +325,11 @@ class Session:
 
     def about(self) -> Transcript:
         """What is known beside the turns, with the words that wait for an answer."""
-        return about_of(self._journal())
+        return self._journal().known()
 
     def turns(self) -> Iterator[Turn]:
         """The turns that stand, one by one; those of sub-agents first, as they explain others."""
-        return turns_of(self._journal())
+        return self._journal().all_turns()
 
     def undo(self) -> Compaction:
         """Leave the newest compaction out of the view from now on; it is given back."""
@@ -341,11 +347,17 @@ class Session:
 
     def pin(self, what: str | int) -> Pin:
         """Keep words of the user's, or a turn (12, t12), word for word in every view to come."""
-        return add_pin(self._held, self.name, what, self.keeping)
+        with self._held() as held:
+            pin = self.keeping.kept(pin_of(held.journal, self.name, what))
+            entry = add_value(held.writing, "pin", pin, self.keeping)
+        return replace(pin, number=entry.number)
 
     def unpin(self, what: str | int) -> Pin:
         """Take a pin back: by its turn (12, t12), its words, or its own number ("#7")."""
-        return take_pin_back(self._held, self.name, what, self.keeping)
+        with self._held() as held:
+            pin = pin_named(held.journal, self.name, what)
+            add_mark(held.writing, "unpin", self.keeping, index=pin.number)
+        return pin
 
     def pins(self) -> list[Pin]:
         return self._journal().pins()
@@ -353,7 +365,8 @@ class Session:
     def fork(self, name: str, *, through: int | None = None) -> Session:
         """A session of its own that begins as this one is now, or was after a turn."""
         forked = self.beside(name)
-        copy_session(forked._held, self.name, name, self.keeping, through=through)
+        with forked._held() as held:
+            copy_session(held, self.name, name, self.keeping, through=through)
         return forked
 
     def beside(self, name: str) -> Session:
