@@ -280,7 +280,7 @@ def _rows(source: InputSource) -> Iterator[InputSession]:
             raise SourceUnreadable(
                 source.path, f"none of its columns is one of {', '.join(MESSAGES)}"
             )
-        wanted = [column, *(name for name in (*NAMES, "tools") if name in names)]
+        wanted = [column, *(name for name in (*NAMES, "tools", "system") if name in names)]
         batches = table.iter_batches(
             batch_size=ROWS_AT_ONCE, row_groups=[source.group], columns=wanted
         )
@@ -296,9 +296,17 @@ def _row(row: dict[str, Any], place: str) -> InputSession:
     request: dict[str, Any] = {"messages": messages}
     if tools := _plain(row.get("tools")):
         request["tools"] = _without_nulls(tools)
+    if system := _system(row.get("system")):
+        request["system"] = system
     data = msgspec.json.encode(request)
     name = next((str(row[key]) for key in NAMES if row.get(key)), place)
     return InputSession(name, hashlib.sha256(data).hexdigest(), data)
+
+
+def _system(value: Any) -> Any:
+    """The prompt beside the messages: Anthropic's shape, as text, a list of blocks, or JSON."""
+    known = _without_nulls(_plain(value))
+    return known if known is not None or value == "null" else value
 
 
 def _conversation(row: dict[str, Any]) -> Any:
