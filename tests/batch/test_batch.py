@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kedgeline.batch import BatchJob, map, run
+from kedgeline.batch import BatchJob, inputs, map, run
 from kedgeline.batch.inputs import InputSession, InputSource, sessions_in, sources_of
 from kedgeline.batch.job import Progress, batches, planned
 from kedgeline.batch.shards import Record, ShardFolder, records
@@ -192,6 +192,22 @@ def test_parquet_is_read_by_row_groups(tmp_path: Path, as_json: bool) -> None:
     assert sorted(row["session"] for row in rows) == [f"s{number}" for number in range(10)]
     first = json.loads(rows[0]["messages"])[0]["content"][0]
     assert first["text"] == "Question 0. Never touch billing."
+
+
+@pytest.mark.parametrize("bound", [1, 100, 137, 1_000])
+def test_a_large_training_set_is_done_in_parts_each_line_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: int
+) -> None:
+    """A file of gigabytes was one worker's, and began anew after a kill."""
+    monkeypatch.setattr(inputs, "RANGE", bound)
+    lines = [json.dumps(talk(number, number % 4)) for number in range(20)]
+    (tmp_path / "set.jsonl").write_text("\n".join([*lines[:9], "{torn", "", *lines[9:]]))
+    sources = sources_of([tmp_path / "set.jsonl"])
+    assert sum(one.size for one in sources) == (tmp_path / "set.jsonl").stat().st_size
+    names = [one.name for source in sources for one in sessions_in(source)]
+    torn = [name for name in names if name.startswith("set.jsonl#")]
+    assert sorted(names) == sorted([*(f"s{number}" for number in range(20)), *torn])
+    assert len(torn) == 1
 
 
 def test_addresses_of_fsspec_are_read_and_written(tmp_path: Path) -> None:
