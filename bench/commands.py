@@ -142,7 +142,7 @@ def roundtrips(folder: Path, out: Out) -> None:
 def fleets(
     folder: Path,
     out: Out,
-    sessions: int = 1_000,
+    sessions: list[int] | None = None,
     largest: int = 100_000,
     gigabytes: float = 1.0,
     engine: list[str] | None = None,
@@ -151,7 +151,8 @@ def fleets(
 
     Args:
         folder <FOLDER>: Folder of sessions of any format.
-        sessions N>=0: Copies of sessions; 0 leaves them out.
+        sessions N>=0: Copies of sessions; may be given again, to see how the cost grows. 1,000;
+            0 leaves them out.
         largest N>=1: KB of the largest session that is copied.
         gigabytes N: Of a file of Parquet; 0 leaves it out.
         engine ENGINE:WORKERS: What to measure; may be given again. local:1 and local:2.
@@ -162,7 +163,8 @@ def fleets(
     runs = [(name, int(workers or 1)) for name, _, workers in named]
     with measuring() as watch:
         size = {"largest": largest, "gigabytes": gigabytes}
-        found = made.measure(folder, sessions=sessions, runs=runs, watch=watch, **size)
+        counts = sessions or [1_000]
+        found = made.measure(folder, counts=counts, runs=runs, watch=watch, **size)
     report(found, out, made.origin(found), made.tables(found))
 
 

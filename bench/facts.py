@@ -85,12 +85,12 @@ def file_scores(sessions: Sequence[Counted]) -> Iterator[FileScores]:
 
 
 def supported(rows: Sequence[tuple[str, Sequence[SectionShare]]]) -> dict[str, Mean]:
-    """Share of the lines that hold, by section and of all; every row is one session."""
+    """Share of the words that turns hold, by section and of all; every row is one session."""
     drawn = Resampling(session for session, _ in rows)
     lines: dict[str, list[Part]] = {EVERY: []}
     for session, shares in rows:
         for share in shares:
-            part = (session, float(share.supported), share.lines)
+            part = (session, float(share.held), share.words)
             lines[EVERY].append(part)
             lines.setdefault(share.section, []).append(part)
     found = {name: drawn.mean(parts) for name, parts in lines.items()}
@@ -298,7 +298,7 @@ class CitedShare(Value, frozen=True):
     sections: tuple[SectionShare, ...]
     """By the turns that a reader sees."""
     supported: dict[str, Mean] = msgspec.field(default_factory=dict)
-    """Share of the lines that hold, by section, and under `all` of all."""
+    """Share of the words that the cited turns hold, by section, and under `all` of all."""
 
 
 class FactsMeasured(Value, frozen=True):
@@ -370,12 +370,12 @@ FILES = (
     "F1",
     "tool silent",
 )
-PER_SIZE = ("lines", "supported")
-PER_SECTION = ("by a sub-agent", "not checked", "parts missed")
+PER_SIZE = ("lines", "words held")
+PER_SECTION = ("words by a sub-agent", "lines without a turn")
 COST = ("measure", "value", "goal")
 
 Cited = tuple[SectionShare, Mean | None]
-"""The lines of a section, and the share of them that holds."""
+"""The lines of a section, and the share of their words that is held."""
 
 BY: dict[Source, str] = {
     "tool": "tools",
@@ -485,7 +485,6 @@ def _citation_row(label: str, cited: Sequence[Cited]) -> tuple[str, ...]:
         *(cell for cells in sizes for cell in cells),
         f"{largest.by_agents:,}",
         f"{largest.unchecked:,}",
-        _kinds(largest),
     )
 
 
@@ -494,11 +493,6 @@ def _total(cited: CitedShare) -> SectionShare:
     one = next(iter(SECTIONS))
     alike = (replace(share, section=one) for share in cited.sections)
     return added(alike).get(one, SectionShare(section=one))
-
-
-def _kinds(share: SectionShare) -> str:
-    kinds = sorted(share.missed.items(), key=lambda one: -one[1])
-    return ", ".join(f"{kind} {count:,}" for kind, count in kinds) or NOTHING
 
 
 def _cost_rows(speed: Speed) -> Iterator[tuple[str, str, str]]:

@@ -62,22 +62,22 @@ class Fleets(Value, frozen=True):
 def measure(
     folder: Path,
     *,
-    sessions: int,
+    counts: Sequence[int],
     largest: float,
     gigabytes: float,
     runs: Sequence[tuple[str, int]],
     watch: Watch,
 ) -> Fleets:
-    """`runs` are engines, each with its workers; `largest` is KB of a session that is copied;
-    gigabytes are those of a Parquet file, 0 for none."""
+    """`counts` are numbers of sessions; `runs` are engines, each with its workers; `largest` is KB
+    of a session that is copied; gigabytes are those of a Parquet file, 0 for none."""
     files, parquet = [], []
     with TemporaryDirectory() as place:
-        if sessions:
-            watch("renaming sessions")
-            inputs = _renamed(folder, Path(place, "in"), sessions, largest)
-            for number, (engine, workers) in enumerate(runs):
-                watch(f"{engine}, {workers} workers")
-                out = Path(place, f"out{number}")
+        for sessions in filter(None, counts):
+            watch(f"renaming sessions: {sessions:,}")
+            inputs = _renamed(folder, Path(place, f"in{sessions}"), sessions, largest)
+            for engine, workers in runs:
+                watch(f"{sessions:,} sessions, {engine}, {workers} workers")
+                out = Path(place, f"out{sessions}-{engine}-{workers}")
                 files.append(_timed(inputs, out, engine, workers, TASKS))
         if gigabytes:
             watch("writing Parquet")
@@ -196,7 +196,9 @@ def _lines(out: Path) -> Iterator[bytes]:
 
 
 def tables(found: Fleets) -> list[Table]:
-    made = (("fleets", found.files), ("fleets-parquet", found.parquet))
+    grows = len({one.inputs for one in found.files}) > 1
+    files = "fleets-growth" if grows else "fleets"
+    made = ((files, found.files), ("fleets-parquet", found.parquet))
     return [Table(name, HEADER, _rows(runs)) for name, runs in made if runs]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.bank import Bank, BankSignals, Limits, NewEntry
+from kedgeline.bank import Bank, Limits, NewEntry
 from kedgeline.errors import BankMalformed, UserError
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -70,15 +70,6 @@ def test_undo_takes_compactions_back_and_no_entries(bank: Bank, clock: Clock) ->
     assert "Use WAL" in (bank.path / "decisionLog.md").read_text()
     with pytest.raises(UserError, match="none to undo"):
         bank.undo("anyone")
-
-
-def test_without_a_trigger_nothing_moves(bank: Bank, clock: Clock) -> None:
-    for n in range(3):
-        bank.add("activeContext", said(f"Step {n} done.", clock))
-    idle = bank.compact("anyone", BankSignals())
-    assert (idle.plan.files, idle.plan.triggers[0].holds) == ((), False)
-    assert not bank.status().due
-    assert bank.status(BankSignals(session_tokens=6, session_budget=10)).due
 
 
 def test_a_broken_file_stops_everything_before_anything_is_written(

@@ -229,12 +229,3 @@ def test_a_list_of_boxes_moves_too() -> None:
     assert "- [ ] Open (2026-01-01)\n" in bank.text(PROGRESS)
     assert bank.verify().found == ()
     assert bank.compact().changes == ()
-
-
-def test_rows_that_go_one_by_one_leave_one_reference() -> None:
-    bank = Bank(progress_md=progress([]))
-    for n in range(60):
-        bank.files[PROGRESS] += milestone(n, days=100 - n).encode()
-        bank.compact()
-        assert len(list(bank.document(PROGRESS).references())) <= 1
-    assert bank.verify().found == ()

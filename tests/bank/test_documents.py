@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.bank.documents import new_file, read_document
+from kedgeline.bank.documents import read_document
 from kedgeline.bank.entries import Document, Limits, Other, is_done
 from kedgeline.errors import BankMalformed
 from tests.bank.banks import Bank, refusals
-from tests.bank.made import ANYWHERE, HASH, OTHERS, REFERENCE, Made, files, hostile_texts, named
+from tests.bank.made import HASH, REFERENCE, Made, files, hostile_texts, named
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = {
@@ -244,23 +243,6 @@ def test_a_malformed_file_is_refused_with_its_line(
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("activeContext.md", "headings"),
-        ("active-context.md", "headings"),
-        ("decisionLog.md", "headings"),
-        ("progress.md", "tables"),
-        ("systemPatterns.md", "prose"),
-        ("whatever.md", "prose"),
-        ("activeContext.jsonl", "json_lines"),
-    ],
-)
-def test_an_empty_file_is_what_its_name_says(name: str, shape: str) -> None:
-    assert read_document(name, b"").shape == shape
-    assert read_document(name, new_file(name)).shape == shape
-
-
-@pytest.mark.parametrize(
     "wrong",
     [
         f"> Archived: 3 entries: x (../x.md, sha256:{HASH})",
@@ -320,20 +302,3 @@ def assert_round_trip_or_refusal(name: str, data: bytes) -> None:
     if refusal is not None:
         assert 1 <= refusal.line <= data.count(b"\n") + 1
         assert refusal.name == name
-
-
-@given(files, st.randoms(use_true_random=False))
-def test_edits_of_single_lines_round_trip_or_are_refused(made: Made, chance: random.Random) -> None:
-    lines = made.text.split("\n")
-    for _ in range(chance.randrange(1, 4)):
-        place, other = chance.randrange(len(lines)), chance.randrange(len(lines))
-        action = chance.choice(("double", "swap", "insert", "cut"))
-        if action == "double":
-            lines.insert(place, lines[place])
-        elif action == "swap":
-            lines[place], lines[other] = lines[other], lines[place]
-        elif action == "insert":
-            lines.insert(place, chance.choice((*ANYWHERE, *OTHERS)).rstrip("\n"))
-        else:
-            lines[place] = lines[place][: len(lines[place]) // 2]
-    assert_round_trip_or_refusal(made.name, "\n".join(lines).encode())

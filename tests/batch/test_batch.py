@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kedgeline.batch import BatchJob, map, run
-from kedgeline.batch.inputs import InputSession, sessions_in, sources_of
-from kedgeline.batch.job import batches
-from kedgeline.batch.shards import ShardFolder, records
+from kedgeline.batch import BatchJob, inputs, map, run
+from kedgeline.batch.inputs import InputSession, InputSource, sessions_in, sources_of
+from kedgeline.batch.job import Progress, batches, planned
+from kedgeline.batch.shards import Record, ShardFolder, records
 from kedgeline.batch.tasks import TASKS, TaskSettings, tasks_named
 from kedgeline.cli.main import app
 from kedgeline.errors import KedgelineError, UserError
@@ -93,6 +93,59 @@ def test_a_batch_goes_on_where_it_stopped_and_does_again_what_changed(tmp_path: 
         run(job(inputs, tmp_path / "out", "summary"))
 
 
+def test_a_source_that_only_looks_changed_is_not_done_again(tmp_path: Path) -> None:
+    """A checkout or a copy gives every file another time: a whole dataset was done again."""
+    inputs = folder_of(tmp_path / "in", 3)
+    for name in ("0000.json", "0001.json"):
+        os.utime(inputs / name, ns=(1, 1))
+    run(job(inputs, tmp_path / "out"))
+    os.utime(inputs / "0000.json", ns=(2, 2))
+    other = (inputs / "0001.json").read_text().replace("Never", "Often")
+    (inputs / "0001.json").write_text(other)
+    again = planned(job(inputs, tmp_path / "out"))
+    assert "0001.json" in {Path(one.path).name for one in again.left}
+    (inputs / "0001.json").write_text(other.replace("Often", "Never"))
+    assert run(job(inputs, tmp_path / "out")).skipped == 3
+
+
+def test_time_left_counts_sources_as_well_as_bytes() -> None:
+    """A batch told "2 s left" by its bytes, with half of its sources, all small, to go."""
+    sources = [InputSource("large", 1_000_000)] * 10 + [InputSource("small", 1_000)] * 1_000
+    now = Progress(sources)
+    for one in sources[:510]:
+        seconds = 0.1 + one.size / 1_000_000
+        now.add(Record(one.path, "", 1, seconds=seconds, bytes=one.size))
+        now.seconds += seconds
+    assert now.left == pytest.approx(500 * 0.101)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-chat"])
+def test_what_is_exported_is_read_back(tmp_path: Path, provider: str) -> None:
+    """The system prompt stands in a column beside the messages; a second batch had lost it."""
+    said = {"system": "Be brief.", **talk(1)} if provider == "anthropic" else talk(1)
+    if provider == "openai-chat":
+        said["messages"].insert(0, {"role": "system", "content": "Be brief."})
+    (tmp_path / "in.json").write_text(json.dumps(said))
+    settings = TaskSettings(tasks=("export",), provider=provider)
+    rows = []
+    for source, out in (("in.json", "one"), ("one/shards", "two")):
+        run(BatchJob((str(tmp_path / source),), str(tmp_path / out), settings))
+        rows += rows_in(tmp_path / out)
+    assert "Be brief." in str(rows[0])
+    assert [rows[1][name] for name in ("messages", "system", "tools")] == [
+        rows[0][name] for name in ("messages", "system", "tools")
+    ]
+
+
+def test_no_secret_is_written(tmp_path: Path) -> None:
+    """What a batch writes goes to others."""
+    secret = "ghp_" + "a1B2" * 9
+    said = [{"role": "user", "content": f"The key is {secret}."}, *talk(1)["messages"]]
+    (tmp_path / "in.json").write_text(json.dumps(said))
+    run(job(tmp_path / "in.json", tmp_path / "out", *ALL))
+    assert secret not in str(rows_in(tmp_path / "out"))
+
+
 def map_rows(out: Path) -> list[int]:
     """Rows in each shard, as who reads the folder without us finds them."""
     from pyarrow import parquet
@@ -139,6 +192,22 @@ def test_parquet_is_read_by_row_groups(tmp_path: Path, as_json: bool) -> None:
     assert sorted(row["session"] for row in rows) == [f"s{number}" for number in range(10)]
     first = json.loads(rows[0]["messages"])[0]["content"][0]
     assert first["text"] == "Question 0. Never touch billing."
+
+
+@pytest.mark.parametrize("bound", [1, 100, 137, 1_000])
+def test_a_large_training_set_is_done_in_parts_each_line_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: int
+) -> None:
+    """A file of gigabytes was one worker's, and began anew after a kill."""
+    monkeypatch.setattr(inputs, "RANGE", bound)
+    lines = [json.dumps(talk(number, number % 4)) for number in range(20)]
+    (tmp_path / "set.jsonl").write_text("\n".join([*lines[:9], "{torn", "", *lines[9:]]))
+    sources = sources_of([tmp_path / "set.jsonl"])
+    assert sum(one.size for one in sources) == (tmp_path / "set.jsonl").stat().st_size
+    names = [one.name for source in sources for one in sessions_in(source)]
+    torn = [name for name in names if name.startswith("set.jsonl#")]
+    assert sorted(names) == sorted([*(f"s{number}" for number in range(20)), *torn])
+    assert len(torn) == 1
 
 
 def test_addresses_of_fsspec_are_read_and_written(tmp_path: Path) -> None:

@@ -70,9 +70,9 @@ def test_scores_of_files_are_over_all_sessions_and_have_intervals() -> None:
     assert scores[("tool", "agent"), "pi", "all"].recall == mean_of([("c", 2.0, 4)])
 
 
-def test_lines_that_hold_are_counted_by_section_and_in_all() -> None:
+def test_words_that_are_held_are_counted_by_section_and_in_all() -> None:
     def share(lines: int, held: int, section: SectionName = "Commands") -> SectionShare:
-        return SectionShare(section=section, lines=lines, supported=held)
+        return SectionShare(section=section, lines=1, words=lines, held=held)
 
     found = supported(
         [("a", [share(4, 4), share(2, 0, "Index")]), ("b", [share(6, 3)]), ("c", [share(0, 0)])]
@@ -95,9 +95,9 @@ def test_a_folder_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found.growth > 0
     assert (found.origin.files, found.origin.sessions) == (1, 1)
     for cited in found.citations:
-        lines = sum(share.lines for share in cited.sections)
-        held = sum(share.supported for share in cited.sections)
-        assert (cited.supported["all"].mean, cited.supported["all"].over) == (held / lines, lines)
+        words = sum(share.words for share in cited.sections)
+        held = sum(share.held for share in cited.sections)
+        assert (cited.supported["all"].mean, cited.supported["all"].over) == (held / words, words)
 
 
 def test_a_folder_without_sessions_is_said_so(tmp_path: Path) -> None:

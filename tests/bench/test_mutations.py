@@ -205,14 +205,3 @@ def test_a_matcher_that_sees_less_notices_less(look: Look, least: float, most: f
     assert noticed is not None
     assert least <= noticed.mean <= most
     assert all(not case.by_strays for case in found.cases)
-
-
-def test_the_same_seed_draws_the_same_cases() -> None:
-    one, two, other = (checked([good()], 40, seed=seed).cases for seed in (5, 5, 6))
-    assert one == two
-    assert one != other
-
-
-def test_without_a_summary_there_is_no_case() -> None:
-    found = checked([], 10, seed=1)
-    assert (found.cases, found.kinds[-1].noticed) == ((), None)

@@ -61,10 +61,6 @@ def test_text_is_text_and_the_paper_is_part_of_the_picture() -> None:
     assert f'fill="{PAPER}"' in drawn(made("replay-fair"))
 
 
-def test_the_same_values_give_the_same_bytes() -> None:
-    assert drawn(made("replay-names")) == drawn(made("replay-names"))
-
-
 def test_no_picture_reaches_outside_itself() -> None:
     """It is shown on pages that load nothing else, and must not tell who looks at it."""
     for one in replay_pictures(replay()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from bench.replay.methods import RECORDED, Given, Method, chosen, methods
+from bench.replay.methods import Given, Method, chosen, methods
 from bench.replay.names import EXACT
 from kedgeline.errors import UnknownName
 from kedgeline.model import Source, Transcript
@@ -76,21 +76,6 @@ def test_what_is_said_again_takes_no_room_from_the_summary() -> None:
     short, long = before(), before(asked="Make all piers fair. " * 60)
     sizes = [EXACT.count(made("kedgeline", one, 400)) for one in (short, long)]
     assert sizes[1] > 0.9 * sizes[0]
-
-
-@pytest.mark.parametrize("name", usable("budget"))
-def test_a_method_remembers_no_other_session_and_no_other_budget(name: str) -> None:
-    sessions = before(), before(30, asked="Moor her.")
-    used = {one.name: one for one in methods()}[name]
-    for session in sessions:
-        for tokens in (300, 900):
-            assert text_of(used, session, tokens) == made(name, session, tokens)
-
-
-def test_no_compaction_keeps_everything_and_a_recorded_summary_is_taken_as_it_is() -> None:
-    every = {one.name: one for one in methods()}
-    assert every["no compaction"].text(Given(before())) is None
-    assert every[RECORDED].text(Given(before(), 5, "So far.")) == "So far."
 
 
 def test_methods_are_chosen_by_name_in_the_order_of_the_tables() -> None:

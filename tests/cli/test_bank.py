@@ -35,7 +35,7 @@ def test_entries_are_added_compacted_and_brought_back(
     done = line.one("bank", "compact", "--agent", "a")
     assert (done["applied"], done["files"][0]["moved"]) == (True, 2)
     assert line.one("bank", "verify")["sound"]
-    assert [one["what"] for one in line.rows("bank", "history")] == ["compaction"]
+    assert [one["undone"] for one in line.rows("bank", "history")] == [False]
     assert line.one("bank", "undo", "--agent", "a")["undone"] == done["transaction"]
     assert active.read_bytes() == before
 

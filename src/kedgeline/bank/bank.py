@@ -116,7 +116,6 @@ class Transaction(Value, frozen=True):
     files: tuple[str, ...]
     """Those that were replaced, in order."""
     undone: bool = False
-    what: str = "compaction"
 
 
 class Status(Value, frozen=True):

@@ -43,16 +43,6 @@ _QUOTED = re.compile(r"[\"“”„]([^\"“”„]{1,1000})[\"“”„]")
 _EDGES = ".,;:!?()[]{}<>'`*_…。、，！？：；（）「」"
 
 
-class Read(Value, frozen=True):
-    """What a step looked at."""
-
-    step: Step
-    what: str
-    items: int
-    tokens: int
-    """Estimated."""
-
-
 class ChunkHit(Value, frozen=True):
     path: str
     """Of the chunk, from the bank's folder; of the source where only that answers."""
@@ -70,7 +60,6 @@ class ChunkHit(Value, frozen=True):
 
 
 class FoundChunks(Value, frozen=True):
-    query: str
     step: Step
     """Where the search stopped."""
     answered: bool
@@ -79,7 +68,6 @@ class FoundChunks(Value, frozen=True):
     hits: tuple[ChunkHit, ...] = ()
     more: int = 0
     """Hits that are not shown."""
-    read: tuple[Read, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -112,14 +100,11 @@ def find(
     words = _words_of(query)
     shelf = _Shelf(Path(folder))
     nearest: list[_Item] = []
-    read: list[Read] = []
     at = step
     for number in STEPS[step - 1 :]:
-        items = list(shelf.items(number))
-        ranked = [one for one in (_ranked(words, item) for item in items) if one.weight]
+        items = (_ranked(words, item) for item in shelf.items(number))
+        ranked = [one for one in items if one.weight]
         ranked.sort(key=lambda one: (len(one.missing), -one.weight, chunk_order(one.path)))
-        tokens = sum(estimated(item.text) for item in items)
-        read.append(Read(step=number, what=WHAT[number], items=len(items), tokens=tokens))
         if ranked and (not nearest or len(ranked[0].missing) < len(nearest[0].missing)):
             nearest, at = ranked, number
         if nearest and not nearest[0].missing:
@@ -133,13 +118,11 @@ def find(
     elif best:
         why = f"nothing has all of: {asked}; the nearest were found at step {at}, {WHAT[at]}"
     return FoundChunks(
-        query=query,
         step=at if answered else STEPS[-1],
         answered=answered,
         why=why,
         hits=tuple(_hit(one, at, words, shelf, redactor) for one in best[:most]),
         more=len(best[most:]),
-        read=tuple(read),
         notes=tuple(dict.fromkeys(shelf.notes)),
     )
 

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 import random
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
@@ -27,6 +28,8 @@ PARQUET = ".parquet"
 LINES = (".jsonl", ".ndjson")
 SEVERAL = (".json", ".md")
 """Endings of files that may hold several sessions: they are read whole to know."""
+RANGE = 64 << 20
+"""Bytes of a large training set in JSON Lines that one worker does: the lines that begin there."""
 ROWS_AT_ONCE = 32
 """Rows of Parquet that are in memory together: one may be a megabyte."""
 MESSAGES = ("messages", "conversations", "trajectory", "traj")
@@ -39,15 +42,16 @@ STORE = "store:"
 
 
 class InputSource(Value, frozen=True):
-    """A file, a row group of one, or a kept session: what is done, or done again, as a whole."""
+    """A file, a part of a training set, or a kept session: what is done, or done again, as a
+    whole."""
 
     path: str
     size: int
-    """Bytes; of a row group its share of the file, of a kept session its entries."""
+    """Bytes; of a part its share of the file, of a kept session its entries."""
     stamp: str = ""
     """When it was changed last: a source that was done is done again where this differs."""
     group: int = -1
-    """Of the row groups of a Parquet file; -1 for a whole file."""
+    """Of the row groups of a Parquet file, or of the ranges of JSON Lines; -1 for a whole file."""
 
     @property
     def key(self) -> str:
@@ -158,6 +162,11 @@ def _remote(address: str) -> Iterator[InputSource]:
 
 
 def _of_file(path: str, size: int, stamp: str) -> Iterator[InputSource]:
+    if path.endswith(LINES) and size > RANGE and _is_dataset(path):
+        for group, start in enumerate(range(0, size, RANGE)):
+            part = min(RANGE, size - start)
+            yield InputSource(path=path, size=part, stamp=stamp, group=group)
+        return
     if not path.endswith(PARQUET):
         yield InputSource(path=path, size=size, stamp=stamp)
         return
@@ -216,10 +225,10 @@ def sessions_in(source: InputSource, *, store: str = "", owner: str = "") -> Ite
     """The conversations of a source, one in memory at a time where its form allows."""
     if source.path.startswith(STORE):
         yield _stored(source, store, owner)
-    elif source.group >= 0:
+    elif source.path.endswith(PARQUET):
         yield from _rows(source)
-    elif source.path.endswith(LINES) and (rows := _dataset(source)) is not None:
-        yield from rows
+    elif source.group >= 0 or (source.path.endswith(LINES) and _is_dataset(source.path)):
+        yield from _lines(source)
     else:
         yield from _file(source)
 
@@ -247,24 +256,30 @@ def _sha256(readable: str | bytes) -> str:
     return digest.hexdigest()
 
 
-def _dataset(source: InputSource) -> Iterator[InputSession] | None:
-    """The rows of a training set in JSON Lines: each line is a conversation of its own."""
+def _is_dataset(path: str) -> bool:
+    """Whether each line of a file is a conversation of its own, as in training sets."""
     try:
-        with _opened(source.path) as file:
+        with _opened(path) as file:
             first = msgspec.json.decode(file.readline(64 << 20))
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    if not isinstance(first, dict) or not isinstance(_conversation(first), list):
-        return None
-    return _lines(source)
+        return False
+    return isinstance(first, dict) and isinstance(_conversation(first), list)
 
 
 def _lines(source: InputSource) -> Iterator[InputSession]:
+    name, group = Path(source.path).name, source.group
+    start, end = (group * RANGE, (group + 1) * RANGE) if group >= 0 else (0, sys.maxsize)
+    part = f"{group}." if group >= 0 else ""
     with _opened(source.path) as file:
-        for number, line in enumerate(file):
+        if start:  # a line that began before is in the part before
+            file.seek(start - 1)
+            file.readline()
+        number = -1
+        while file.tell() < end and (line := file.readline()):
+            number += 1
             if not line.strip():
                 continue
-            place = f"{Path(source.path).name}#{number}"
+            place = f"{name}#{part}{number}"
             try:
                 yield _row(msgspec.json.decode(line), place)
             except msgspec.DecodeError:  # told as the reason when it is read
@@ -280,7 +295,7 @@ def _rows(source: InputSource) -> Iterator[InputSession]:
             raise SourceUnreadable(
                 source.path, f"none of its columns is one of {', '.join(MESSAGES)}"
             )
-        wanted = [column, *(name for name in (*NAMES, "tools") if name in names)]
+        wanted = [column, *(name for name in (*NAMES, "tools", "system") if name in names)]
         batches = table.iter_batches(
             batch_size=ROWS_AT_ONCE, row_groups=[source.group], columns=wanted
         )
@@ -296,9 +311,17 @@ def _row(row: dict[str, Any], place: str) -> InputSession:
     request: dict[str, Any] = {"messages": messages}
     if tools := _plain(row.get("tools")):
         request["tools"] = _without_nulls(tools)
+    if system := _system(row.get("system")):
+        request["system"] = system
     data = msgspec.json.encode(request)
     name = next((str(row[key]) for key in NAMES if row.get(key)), place)
     return InputSession(name, hashlib.sha256(data).hexdigest(), data)
+
+
+def _system(value: Any) -> Any:
+    """The prompt beside the messages: Anthropic's shape, as text, a list of blocks, or JSON."""
+    known = _without_nulls(_plain(value))
+    return known if known is not None or value == "null" else value
 
 
 def _conversation(row: dict[str, Any]) -> Any:

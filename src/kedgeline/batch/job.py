@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
+from msgspec.structs import replace
 
 from kedgeline.batch.inputs import InputSession, InputSource, sessions_in, sources_of
 from kedgeline.batch.shards import (
@@ -93,19 +95,37 @@ class Done(NamedTuple):
     seconds: float
 
 
-class Progress(NamedTuple):
-    sources: int
-    of: int
-    bytes: int
-    of_bytes: int
-    rows: int
-    errors: int
-    seconds: float
+class Progress:
+    """How far a batch is, and how long the rest takes."""
+
+    def __init__(self, left: Sequence[InputSource]) -> None:
+        self.of, self.of_bytes = len(left), sum(one.size for one in left)
+        self.sources = self.bytes = self.rows = self.errors = 0
+        self.seconds = 0.0
+        self._work = self._squares = self._products = 0.0
+        """Over the sources that are done: seconds, bytes by bytes, and bytes by seconds."""
+
+    def add(self, record: Record) -> None:
+        self.sources += 1
+        self.bytes += record.bytes
+        self.rows += record.rows
+        self.errors += len(record.errors)
+        self._work += record.seconds
+        self._squares += record.bytes**2
+        self._products += record.bytes * record.seconds
 
     @property
     def left(self) -> float:
-        """Seconds, at the rate so far."""
-        return self.seconds * (self.of_bytes - self.bytes) / self.bytes if self.bytes else 0.0
+        """Seconds, at the rate so far. The small sources come last, and each costs something
+        however small it is: a line is fitted to the seconds of those that are done."""
+        if not self._work:
+            return 0.0
+        spread = self.sources * self._squares - self.bytes**2
+        slope = (self.sources * self._products - self.bytes * self._work) / spread if spread else 0
+        slope = min(max(0.0, slope), self._work / max(1, self.bytes))
+        each = (self._work - slope * self.bytes) / self.sources
+        rest = slope * (self.of_bytes - self.bytes) + each * (self.of - self.sources)
+        return self.seconds * rest / self._work
 
 
 class Planned(NamedTuple):
@@ -128,9 +148,26 @@ def planned(job: BatchJob) -> Planned:
         sample=job.sample,
         seed=job.seed,
     )
+    for one in every:
+        record = known.get(one.key)
+        if record and record.stamp != one.stamp and _is_unchanged(one, record, job):
+            known[one.key] = replace(record, stamp=one.stamp)
     done = sources_done(known, every, written(folder))
     left = [one for one in every if one.key not in done]
     return Planned(every, left, [known[name] for name in sorted(done)])
+
+
+def _is_unchanged(source: InputSource, record: Record, job: BatchJob) -> bool:
+    """Whether a source that was written again, copied or checked out says what it said."""
+    if record.bytes != source.size or record.errors:
+        return False
+    digest = sha256()
+    try:
+        for session in sessions_in(source, store=job.store, owner=job.owner):
+            digest.update(session.sha256.encode())
+    except Exception:  # noqa: BLE001 (a worker will say what is wrong with it)
+        return False
+    return digest.hexdigest() == record.sha256
 
 
 def run(job: BatchJob, *, watch: Callable[[Progress], None] = lambda progress: None) -> Done:
@@ -141,19 +178,15 @@ def run(job: BatchJob, *, watch: Callable[[Progress], None] = lambda progress: N
         every, left, kept = planned(job)
         sweep(folder, kept)
         begin(folder, job.about())
-        total = sum(one.size for one in left)
-        rows = errors = seen = count = 0
-        work = partial(_work, job)
-        for batch_records in engine.map(work, batches(left)):
-            note(folder, batch_records)
-            count += len(batch_records)
-            seen += sum(record.bytes for record in batch_records)
-            rows += sum(record.rows for record in batch_records)
-            errors += sum(len(record.errors) for record in batch_records)
-            spent = time.monotonic() - began
-            watch(Progress(count, len(left), seen, total, rows, errors, spent))
-    spent = time.monotonic() - began
-    return Done(len(every), len(every) - len(left), rows, errors, seen, spent)
+        now = Progress(left)
+        for done in engine.map(partial(_work, job), batches(left)):
+            note(folder, done)
+            for record in done:
+                now.add(record)
+            now.seconds = time.monotonic() - began
+            watch(now)
+    skipped, spent = len(every) - len(left), time.monotonic() - began
+    return Done(len(every), skipped, now.rows, now.errors, now.bytes, spent)
 
 
 def map(
@@ -202,7 +235,7 @@ def _work(job: BatchJob, sources: Sequence[InputSource]) -> list[Record]:
 
 
 def _record(job: BatchJob, folder: Target, shards: Shards, source: InputSource) -> Record:
-    began, rows = time.monotonic(), 0
+    began, rows, digest = time.monotonic(), 0, sha256()
     files: dict[str, None] = {}
     errors: list[str] = []
 
@@ -212,6 +245,7 @@ def _record(job: BatchJob, folder: Target, shards: Shards, source: InputSource) 
 
     try:
         for session in sessions_in(source, store=job.store, owner=job.owner):
+            digest.update(session.sha256.encode())
             try:
                 row = row_of(session, source.key, job.settings)
             except Exception as problem:  # noqa: BLE001 (one broken session stops no other)
@@ -225,6 +259,7 @@ def _record(job: BatchJob, folder: Target, shards: Shards, source: InputSource) 
     return Record(
         source=source.key,
         stamp=source.stamp,
+        sha256=digest.hexdigest(),
         rows=rows,
         shards=tuple(files),
         errors=tuple(errors),

@@ -35,6 +35,8 @@ class Record(Value, frozen=True):
     source: str
     stamp: str
     rows: int
+    sha256: str = ""
+    """Of the hashes of its sessions: with the same, another stamp means nothing."""
     shards: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     """Why something of it is not among the rows."""

@@ -129,20 +129,8 @@ def add(
         summary=summary,
         fields=dict(map(_field_given, field or ())),
     )
-    opened = open_bank(bank)
-    if other := _like(opened.path, file):
-        say(f"warning: {file!r} becomes a file of its own beside {other!r}; was that meant?")
-    added = opened.add(file, new)
+    added = open_bank(bank).add(file, new)
     say_done(fields(added, "file id line"), _added_told(added), json=json)
-
-
-def _like(folder: Path, file: str) -> str:
-    """A file of the bank with nearly the name of one that is not there yet."""
-    name = file.removesuffix(".md").lower().rstrip("s")
-    known = [path.stem for path in folder.glob("*.md")] if folder.is_dir() else []
-    if name in (one.lower().rstrip("s") for one in known):
-        return ""
-    return next((one for one in known if one.lower().startswith(name)), "")
 
 
 def _field_given(text: str) -> tuple[str, str]:
@@ -313,7 +301,7 @@ def _show_compacted(done: BankCompaction, files: list[dict[str, Any]], *, applie
 def undo(agent: str | None = None, bank: Path | None = None, json: bool = False) -> None:
     """Undo the newest compaction of the bank; entries written since stay."""
     done = open_bank(bank).undo(_who_asks(agent))
-    said = f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})"
+    said = f"undone: the compaction of {_local(done.at)} ({', '.join(done.files)})"
     say_done({"undone": done.number, "files": done.files}, said, json=json)
 
 
@@ -322,7 +310,6 @@ def history(bank: Path | None = None, json: bool = False) -> None:
     rows = [
         {
             "transaction": one.number,
-            "what": one.what,
             "at": one.at,
             **fields(one, "files undone"),
         }
@@ -331,7 +318,7 @@ def history(bank: Path | None = None, json: bool = False) -> None:
     columns: dict[str, Any] = {
         "#": "transaction",
         "when": lambda row: _local(row["at"]),
-        "what": lambda row: f"{row['what']}{', undone' if row['undone'] else ''}",
+        "what": lambda row: f"compaction{', undone' if row['undone'] else ''}",
         "files": "files",
     }
     show_rows(rows, columns, json=json, empty="nothing was done to this bank as a whole yet")
@@ -419,27 +406,24 @@ def find_command(
     folder, step = open_bank(bank).path, STEPS[depth]
     found = find(query, folder, redactor=make_redactor(), step=step, most=limit)
     if json:
-        write_json(_found_as_json(found))
+        write_json(_found_as_json(query, found))
         return
     for hit in found.hits:
         lines = f":{hit.lines[0]}-{hit.lines[1]}" if any(hit.lines) else ""
         stale = f" (stale: {hit.stale})" if hit.stale else ""
         head = f"{hit.source}{lines}  {hit.path}, {hit.tokens:,} tokens{stale}"
         show(styled(harmless(head), "bold"), *(f"  {line}" for line in hit.text.splitlines()))
-    parts = (f"{one.what} ({one.items:,} items, {one.tokens:,} tokens)" for one in found.read)
-    more = f"; {found.more:,} more hits" if found.more else ""
-    say(f"{found.why}{more}; read: {', '.join(parts)}")
+    say(found.why + (f"; {found.more:,} more hits" if found.more else ""))
     for note in found.notes:
         say(f"note: {note}")
 
 
-def _found_as_json(found: FoundChunks) -> dict[str, Any]:
+def _found_as_json(query: str, found: FoundChunks) -> dict[str, Any]:
     names = {number: name for name, number in STEPS.items()}
     return {
-        "query": found.query,
+        "query": query,
         "stopped_at": names[found.step],
         **fields(found, "answered why"),
-        "read": [{"step": names[one.step], **fields(one, "items tokens")} for one in found.read],
         "hits": [
             {
                 **fields(hit, "path source"),
@@ -458,7 +442,6 @@ def load(
     session: str | None = None,
     packet: Path | None = None,
     file: list[str] | None = None,
-    find: str = "",
     history: bool = False,
     table: bool = False,
     vocabulary: str | None = None,
@@ -477,7 +460,6 @@ def load(
         session FILE: A kept session, or a session file, whose open errors come first.
         packet FILE: The delegation packet, as JSON.
         file PATH: A source file to load; may be repeated.
-        find WORDS: Also load entries of the history that contain these words.
         history: Load archives and the whole log of decisions too.
         table: Show a table of what was loaded instead of the text.
     """
@@ -500,7 +482,6 @@ def load(
         errors=errors,
         packet=read,
         files=file or (),
-        wanted=find,
         history=history,
         count=counter_named(vocabulary or load_settings().vocabulary).count,
         redactor=redactor,

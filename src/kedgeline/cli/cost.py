@@ -104,18 +104,15 @@ def _counted(sources: Sequence[str], format: str | None, store: str | None) -> _
 
 
 def _write_files(made: CostReport, *, title: str, report: Path | None, claim: Path | None) -> None:
-    """The claim last: it is the one that others read. Nothing is written unless it can be."""
-    from kedgeline.economy.packing import check_claim, update_claim
+    from kedgeline.economy.packing import update_claim
     from kedgeline.economy.report import cost_page
 
     if claim:
-        check_claim(claim, made.total.spent.new)
+        update_claim(claim, made.total.spent.new)
     if report:
         text = make_redactor().clean(cost_page(made, title=title))
         with written_to(str(report)) as target:
             target.write(text.encode("utf-8", "replace"))
-    if claim:
-        update_claim(claim, made.total.spent.new)
 
 
 def _check_report(path: Path) -> None:

@@ -15,10 +15,8 @@ from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
-from kedgeline.bank.archive import archived
 from kedgeline.bank.bank import Files, peek
 from kedgeline.bank.briefs import brief_128, brief_512, brief_2048, cut_to
-from kedgeline.bank.documents import understood
 from kedgeline.bank.entries import (
     ACTIVE,
     ARCHIVE,
@@ -29,7 +27,6 @@ from kedgeline.bank.entries import (
     PATTERNS,
     PRODUCT,
     PROGRESS,
-    BankEntry,
     stem,
 )
 from kedgeline.economy.packing import Packet, block, packet_text
@@ -61,9 +58,6 @@ OUTSIDE = "it lies outside of the folder that work is done in"
 """Why something is left out."""
 MORE = 12
 """Tokens set aside for the line that says how much is not shown."""
-MATCHES = 50
-"""Entries of one file that words bring at the most: each is read, shortened and counted, and more
-would fit no share."""
 MACHINES = (".yml", ".yaml")
 """Endings of the catalog, which is searched and not read."""
 PROSE = (".md", ".markdown", ".txt", ".rst")
@@ -258,13 +252,13 @@ def _filled(rows: Sequence[_Sized], room: int) -> tuple[list[_Choice], int]:
 # Texts with their levels, made when they are asked for.
 
 
-def summarised(text: str, title: str = "") -> Text:
+def summarised(text: str) -> Text:
     """A text of the bank: below it, its briefs."""
     briefs = {"2048": brief_2048, "512": brief_512, "128": brief_128}
 
     @cache
     def level_of(level: Level) -> str:
-        return text if level == "full" else briefs[level](text, title=title)
+        return text if level == "full" else briefs[level](text)
 
     return level_of
 
@@ -299,23 +293,14 @@ def _first_lines(lines: list[str], room: int) -> str:
 # Which file of a bank has which priority, and what of the history is asked for.
 
 
-class _Asked(NamedTuple):
-    """What of the history is wanted."""
-
-    words: tuple[str, ...] = ()
-    """Only what has these."""
-    all: bool = False
-
-
 def not_loaded(name: str, why: str, priority: int | None = None) -> Loadable:
     """One that is not loaded, whatever the room."""
     known = ORDER.get(stem(name), HISTORY) if priority is None else priority
     return Loadable(name=name, priority=known, text=lambda level: "", why_not=why)
 
 
-def bank_items(shelf: Files, asked: _Asked, redactor: Redactor) -> Iterator[Loadable]:
-    """An item for every file, in the order of priorities; for the history also its entries that
-    match."""
+def bank_items(shelf: Files, redactor: Redactor, *, history: bool) -> Iterator[Loadable]:
+    """An item for every file, in the order of priorities."""
     names, places = shelf.names(), list(ORDER)
 
     def place(name: str) -> tuple[int, str]:
@@ -331,55 +316,23 @@ def bank_items(shelf: Files, asked: _Asked, redactor: Redactor) -> Iterator[Load
         except UnicodeDecodeError:
             yield not_loaded(name, NO_TEXT)
         else:
-            yield from _items(name, text, names, asked, redactor)
+            yield _item(name, text, names, history=history)
     links = shelf.links()
     yield from (not_loaded(name, NO_LINK) for name in links)
     there = {stem(name) for name in (*names, *links)}
     yield from (not_loaded(f"{known}.md", NO_FILE) for known in KNOWN if known not in there)
 
 
-def _items(
-    name: str, text: str, names: Sequence[str], asked: _Asked, redactor: Redactor
-) -> Iterator[Loadable]:
+def _item(name: str, text: str, names: Sequence[str], *, history: bool) -> Loadable:
     plain = stem(name)
-    # archives, and a log that has an index
-    looked_up = plain.endswith(ARCHIVE) or any(stem(other) == plain + INDEX for other in names)
     if plain.endswith(CHAIN) or name.endswith(MACHINES):
-        yield not_loaded(name, MADE)
-    elif not looked_up or (asked.all and not asked.words):
-        priority = HISTORY if looked_up else ORDER.get(plain, HISTORY)
-        yield Loadable(name=name, priority=priority, text=summarised(text))
-    elif not asked.words:
-        yield not_loaded(name, ON_DEMAND, HISTORY)
-    else:
-        entries = list(_entries(name, text))
-        matching = _matching(entries, asked.words)
-        why = f"{ON_DEMAND}: {len(matching):,} of its {len(entries):,} entries match"
-        more = f", the newest {MATCHES} may come" if len(matching) > MATCHES else ""
-        yield not_loaded(name, why + more, HISTORY)
-        for entry in matching[:MATCHES]:
-            date = entry.at.date().isoformat() if entry.at else f"line {entry.line}"
-            called = f"{entry.id} {entry.title}".strip() or f"{date} {entry.agent}".strip()
-            said = summarised(redactor.clean(entry.text), entry.title)
-            yield Loadable(name=f"{name}: {called}", priority=HISTORY, text=said)
-
-
-def _entries(name: str, text: str) -> Iterator[BankEntry]:
-    """Of a log, or of the blocks of an archive, each as the file it came from has them. What cannot
-    be read as such is one entry."""
-    data = text.encode()
-    archive = stem(name).endswith(ARCHIVE)
-    for document in archived(name, data) if archive else [understood(name, data)]:
-        yield from list(document.entries()) or [BankEntry(text=document.text, line=1)]
-
-
-def _matching(entries: Sequence[BankEntry], words: Sequence[str]) -> list[BankEntry]:
-    """Those with all words, where none has all those with most; the newest first."""
-    wanted = {word.casefold() for word in words}
-    hits = [sum(word in entry.text.casefold() for word in wanted) for entry in entries]
-    most = max(hits, default=0)
-    found = [entry for entry, hit in zip(entries, hits, strict=True) if hit and hit == most]
-    return sorted(found, key=lambda entry: -entry.at.timestamp() if entry.at else 0.0)
+        return not_loaded(name, MADE)
+    # archives, and a log that has an index
+    if plain.endswith(ARCHIVE) or any(stem(other) == plain + INDEX for other in names):
+        if not history:
+            return not_loaded(name, ON_DEMAND, HISTORY)
+        return Loadable(name=name, priority=HISTORY, text=summarised(text))
+    return Loadable(name=name, priority=ORDER.get(plain, HISTORY), text=summarised(text))
 
 
 # What of a memory bank, of the errors at hand, of a packet and of source files to load.
@@ -393,7 +346,6 @@ def load_context(
     packet: Packet | None = None,
     files: Sequence[str] = (),
     root: str | PathLike[str] = ".",
-    wanted: str = "",
     history: bool = False,
     count: Callable[[str], int] = EXACT.count,
     redactor: Redactor = REDACTOR,
@@ -402,9 +354,7 @@ def load_context(
     files; P2 decisions, progress, productContext; P3 archives, on demand, and any other file.
 
     A packet may allow less than the budget, and its priority files come along. `files` and those
-    lie below the root. `wanted` words bring the entries of archives that match, `history` brings
-    archives as a whole."""
-    asked = _Asked(words=tuple(wanted.split()), all=history)
+    lie below the root. `history` brings archives too."""
     items: list[Loadable] = []
     if errors:
         lines = (" ".join(error.split()) for error in errors)
@@ -420,20 +370,20 @@ def load_context(
     """Files by where they lie, each once, as it was named first."""
     for file in files:
         named.setdefault(below.resolve() / file, file)
-    items += _of_bank(Path(bank), named, asked, redactor)
+    items += _of_bank(Path(bank), named, redactor, history=history)
     items += (file_item(below, name, redactor) for name in named.values())
     return load_items(budget, items, count)
 
 
 def _of_bank(
-    bank: Path, named: dict[Path, str], asked: _Asked, redactor: Redactor
+    bank: Path, named: dict[Path, str], redactor: Redactor, *, history: bool
 ) -> Iterator[Loadable]:
     """A file that is named besides comes once: from the bank, and out of `named`, where the bank
     would load it."""
     with peek(bank) as shelf, os.scandir(bank) as found:
         odd = {each.name for each in found if each.name[0] != "." and _is_odd(each)}
         yield from (not_loaded(name, NOT_PLAIN) for name in sorted(odd))
-        for item in bank_items(shelf, asked, redactor):
+        for item in bank_items(shelf, redactor, history=history):
             path = bank.resolve() / item.name
             if path in named and not item.why_not:
                 del named[path]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -14,32 +12,21 @@ import msgspec
 
 from kedgeline.bank.rows import blocks
 from kedgeline.errors import FileRefused
-from kedgeline.files import Folder, folder_below
+from kedgeline.files import folder_below
 from kedgeline.model import Usage, Value
 from kedgeline.text.prose import foreign, unmarked, visible, without_tags
-
-OBJECTIVE_LENGTH = 500
-LEAST_TOKENS, MOST_TOKENS = 1_000, 500_000
-"""Characters of the objective, and tokens of the budget, that the field's schema allows."""
-
-PacketId = Annotated[str, msgspec.Meta(pattern=r"^PKT-[0-9]{8}-[0-9]{6}-[0-9A-Za-z]{6}\Z")]
-Paths = tuple[str, ...]
 
 
 class ContextBudget(Value, frozen=True):
     total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    priority_files: Paths = ()
+    priority_files: tuple[str, ...] = ()
 
 
 class Packet(Value, frozen=True):
     """What we look at; a packet may say more, and all of it is shown to the agent."""
 
-    packet_id: PacketId
-    objective: Annotated[str, msgspec.Meta(min_length=1, max_length=OBJECTIVE_LENGTH)]
-    max_token_budget: Annotated[int, msgspec.Meta(ge=LEAST_TOKENS, le=MOST_TOKENS)]
-    success_criteria: tuple[str, ...] = ()
-    allowed_write_paths: Paths = ()
-    forbidden_paths: Paths = ()
+    packet_id: str
+    objective: str
     context_budget: ContextBudget = ContextBudget()
     said: dict[str, Any] = msgspec.field(default_factory=dict)
     """All of it, as it was given."""
@@ -129,7 +116,6 @@ def _fenced(text: str) -> str:
 
 NAMES = ("packet_id", "agent_id")
 """Fields that make a JSON object a claim."""
-_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 class Consumed(NamedTuple):
@@ -147,32 +133,13 @@ class Consumed(NamedTuple):
 def update_claim(path: str | Path, usage: Usage) -> Consumed:
     """Set the three numbers in a claim file; its other fields stay, in their order. `usage` is
     all that was used for the task: the same again changes nothing, and less is refused."""
-    consumed = _consumed(usage)
-    with _folder_of(Path(path)) as folder:
-        folder.update(
-            Path(path).name, lambda before: _changed(before, consumed, str(path)), mode=None
-        )
-    return consumed
-
-
-def check_claim(path: str | Path, usage: Usage) -> None:
-    """Refuse what `update_claim` would refuse, and change nothing."""
-    with _folder_of(Path(path)) as folder:
-        held = folder.read(Path(path).name)
-    _changed(held.data if held else None, _consumed(usage), str(path))
-
-
-def _consumed(usage: Usage) -> Consumed:
-    return Consumed(usage.input + usage.cache_write, usage.output)
-
-
-@contextmanager
-def _folder_of(target: Path) -> Iterator[Folder]:
+    target, consumed = Path(path), Consumed(usage.input + usage.cache_write, usage.output)
     if target.name in ("", ".."):
         raise FileRefused(str(target), "this is a folder; name the claim in it")
     with folder_below(target.parent) as folder:
         assert folder is not None  # it is the root itself
-        yield folder
+        folder.update(target.name, lambda before: _changed(before, consumed, str(path)), mode=None)
+    return consumed
 
 
 def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
@@ -181,17 +148,11 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
             path, "there is no such file; the agent that takes the task creates the claim"
         )
     try:
-        text = before.decode("utf-8-sig")
-        claim = json.loads(text)
-    except UnicodeDecodeError:
-        raise FileRefused(path, "it is not UTF-8; a claim is a JSON object") from None
+        claim = json.loads(before)
     except (ValueError, RecursionError):
         raise FileRefused(path, "it is not JSON; a claim is a JSON object") from None
-    if not isinstance(claim, dict):
-        raise FileRefused(path, "it is not a JSON object; a claim is a JSON object")
-    for name in NAMES:
-        if not isinstance(claim.get(name), str):
-            raise FileRefused(path, f"it has no {name}, so it is not the claim of a task")
+    if not isinstance(claim, dict) or not all(isinstance(claim.get(name), str) for name in NAMES):
+        raise FileRefused(path, f"it is not the claim of a task: one has {' and '.join(NAMES)}")
     for name in ("tokens_consumed", "token_input", "token_output"):
         value, now = claim.get(name) or 0, getattr(consumed, name)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -203,6 +164,5 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
                 f"sessions of the task, or remove the field to count again",
             )
         claim[name] = now
-    indent = _INDENT.search(text)
-    made = json.dumps(claim, indent=indent and indent[0], ensure_ascii="\\u" in text)
+    made = json.dumps(claim, indent=2, ensure_ascii=b"\\u" in before)
     return f"{made}\n".encode()

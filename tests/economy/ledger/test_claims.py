@@ -6,16 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from kedgeline.economy.packing import Consumed, check_claim, update_claim
+from kedgeline.economy.packing import Consumed, update_claim
 from kedgeline.errors import FileRefused
 from tests.economy.ledger.sessions import used
 
 CLAIM = """{
     "packet_id" : "PKT-20260223-101500-A1B2C3",
-    "agent_id": "Backend", "notes": "tokens_consumed: \\u00e4 \\"token_input\\" }",
+    "agent_id": "Backend", "notes": "tokens_consumed: \\u00e4 \\ud800 \\"token_input\\" }",
     "nested": {"tokens_consumed": 7, "list": [1, 2.50, 1e3]},
     "tokens_consumed":   0,
     "status": "IN_PROGRESS"
@@ -29,17 +27,16 @@ def claim(tmp_path: Path, text: str = CLAIM) -> Path:
     return path
 
 
-def test_tokens_consumed_is_the_sum_and_all_else_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [CLAIM, json.dumps(json.loads(CLAIM) | {"notes": "潮"})])
+def test_tokens_consumed_is_the_sum_and_all_else_stays(tmp_path: Path, text: str) -> None:
     """R41: token_input and token_output are added, tokens_consumed is their sum."""
-    path = claim(tmp_path)
-    check_claim(path, used(100, 20, 5_000, 300))
-    assert path.read_text("utf-8") == CLAIM, "checking changes nothing"
-    assert update_claim(path, used(100, 20, 5_000, 300)) == Consumed(400, 20)
-    written = path.read_text("utf-8")
-    numbers = {"tokens_consumed": 420, "token_input": 400, "token_output": 20}
-    assert json.loads(written) == {**json.loads(CLAIM), **numbers}
-    assert written.startswith('{\n    "packet_id": ')
-    assert list(json.loads(written))[:6] == list(json.loads(CLAIM))
+    path = claim(tmp_path, text)
+    for _ in range(2):
+        assert update_claim(path, used(100, 20, 5_000, 300)) == Consumed(400, 20)
+        written = json.loads(path.read_text("utf-8"))
+        numbers = {"tokens_consumed": 420, "token_input": 400, "token_output": 20}
+        assert written == {**json.loads(text), **numbers}
+        assert list(written)[:6] == list(json.loads(text))
 
 
 def test_what_came_from_the_cache_is_not_in_a_claim(tmp_path: Path) -> None:
@@ -50,15 +47,12 @@ def test_what_came_from_the_cache_is_not_in_a_claim(tmp_path: Path) -> None:
 WRONG = {
     "": "not JSON",
     "{": "not JSON",
-    "[1]": "not a JSON object",
-    '{"packet_id":"p"}': "no agent_id",
-    '{"packet_id":1,"agent_id":"a"}': "no packet_id",
-    '{"packet_id":"p","agent_id":"a"} x': "not JSON",
+    "[1]": "not the claim",
+    '{"packet_id":"p"}': "not the claim",
+    '{"packet_id":1,"agent_id":"a"}': "not the claim",
     '{"packet_id":"p","agent_id":"a","token_input":"7"}': "not a whole number",
     '{"packet_id":"p","agent_id":"a","token_input":true}': "not a whole number",
     '{"packet_id":"p","agent_id":"a","token_output":900}': "give all sessions",
-    '{"packet_id":"p","agent_id":"a","tokens_consumed":900}': "give all sessions",
-    '{"packet_id":"p","agent_id":"a","tokens_consumed":"7"}': "not a whole number",
     '{"packet_id":"p","agent_id":"a","x":' + "[" * 100_000: "not JSON",
 }
 
@@ -66,9 +60,8 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:40])
 def test_a_wrong_file_gets_one_sentence_and_stays_as_it_is(text: str, tmp_path: Path) -> None:
     path = claim(tmp_path, text)
-    for face in (check_claim, update_claim):
-        with pytest.raises(FileRefused, match=WRONG[text]):
-            face(path, used(1, 2))
+    with pytest.raises(FileRefused, match=WRONG[text]):
+        update_claim(path, used(1, 2))
     assert path.read_bytes() == text.encode()
 
 
@@ -85,38 +78,3 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to(path)
     with pytest.raises(FileRefused, match="link"):
         update_claim(tmp_path / "link.json", used(1))
-
-
-Json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
-    max_leaves=8,
-)
-OURS = {"packet_id": "p", "agent_id": "a"}
-NUMBERS = ("tokens_consumed", "token_input", "token_output")
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), Json, max_size=5),
-    st.sampled_from([None, 0, 2, "\t"]),
-    st.booleans(),
-    st.permutations(NUMBERS),
-    st.integers(0, 3),
-)
-def test_whatever_else_is_in_a_claim_survives(
-    tmp_path: Path,
-    more: dict[str, object],
-    indent: int | str | None,
-    ascii_only: bool,
-    order: list[str],
-    there: int,
-) -> None:
-    document = {**OURS, **more, **dict.fromkeys(order[:there], 0)} | OURS
-    text = json.dumps(document, indent=indent, ensure_ascii=ascii_only)
-    path = claim(tmp_path, text)
-    update_claim(path, used(4, 5))
-    written = path.read_text("utf-8")
-    numbers = {"tokens_consumed": 9, "token_input": 4, "token_output": 5}
-    assert json.loads(written) == {**document, **numbers}
-    assert list(json.loads(written))[: len(document)] == list(document)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from kedgeline.economy import LedgerBuilder, count_reading
-from kedgeline.economy import counting as building
 from kedgeline.pipeline.read import stream
 from tests.economy.ledger.sessions import Charged
 
@@ -102,22 +101,3 @@ def test_both_counts_take_a_message_once(copies: list[Path]) -> None:
     once, every = independent(copies)
     assert (once, every[0]) == ((1, 3, 9, 50, 0), 4)
     assert by_ledger(copies) == once
-
-
-def test_a_ledger_that_counts_every_file_for_itself_is_seen(
-    copies: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = building.message_key
-    monkeypatch.setattr(
-        building, "message_key", lambda turn, source: hash((real(turn, source), source))
-    )
-    assert by_ledger(copies)[0] == 2 * independent(copies)[0][0]
-
-
-def test_the_independent_count_finds_usage_wherever_it_stands(tmp_path: Path) -> None:
-    usage = {"input_tokens": 1, "output_tokens": 2}
-    deep = {"data": [{"message": {"id": "msg_00000000000000001", "usage": usage}}]}
-    nameless = {"toolUseResult": {"usage": {"output_tokens": 500}}}
-    path = tmp_path / "a.jsonl"
-    path.write_text("\n".join(map(json.dumps, (deep, deep, nameless))))
-    assert independent([path]) == ((1, 1, 2, 0, 0), (2, 2, 4, 0, 0))

@@ -98,36 +98,6 @@ def test_the_index_stands_for_the_log_and_archives_are_on_demand(tmp_path: Path)
     }
 
 
-def test_words_bring_the_entries_of_the_history_that_match(tmp_path: Path) -> None:
-    other = "### [2026-01-03T00:00:00Z] ann - Barges\n\nBarges wait for the TIDE at the pier.\n"
-    bank = made(tmp_path, activeContext__archive__md=f"# Archive\n\n{ENTRY}{other}")
-    loaded = load_context(LARGE, bank=bank, wanted="pier tide")
-    assert loaded_names(loaded)[-1] == "activeContext.archive.md: Barges"
-    assert "Barges wait for the TIDE" in loaded.text
-    assert "decides first" not in loaded.text
-    assert left_out(loaded) == {"activeContext.archive.md": "on demand: 1 of its 2 entries match"}
-    nothing = load_context(LARGE, bank=bank, wanted="volcano")
-    assert left_out(nothing) == {"activeContext.archive.md": "on demand: 0 of its 2 entries match"}
-
-
-def test_words_find_entries_in_the_blocks_of_an_archive_of_ours(tmp_path: Path) -> None:
-    from datetime import UTC, datetime
-
-    from kedgeline.bank.archive import appended, block_of
-
-    lines = b'{"ts": "2026-01-02T00:00:00Z", "title": "Barges", "summary_128": "They wait."}\n'
-    lines += b'{"ts": "2026-01-03T00:00:00Z", "title": "Ferries", "summary_128": "They sail."}\n'
-    block = block_of(lines.decode(), entries=2)
-    archive = appended(None, block, datetime(2026, 2, 1, tzinfo=UTC), of="activeContext.jsonl")
-    bank = made(tmp_path)
-    (bank / "activeContext.md").unlink()
-    (bank / "activeContext.jsonl").write_text("")
-    (bank / "activeContext.archive.md").write_bytes(archive)
-    loaded = load_context(LARGE, bank=bank, wanted="ferries")
-    assert loaded_names(loaded)[-1] == "activeContext.archive.md: Ferries"
-    assert "They wait" not in loaded.text
-
-
 def test_what_is_missing_unreadable_or_empty_is_said(tmp_path: Path) -> None:
     bank = made(tmp_path, progress__md="", notes__md="x")
     (bank / "systemPatterns.md").unlink()
@@ -154,9 +124,8 @@ def test_every_file_of_a_random_bank_is_loaded_or_listed(tmp_path: Path) -> None
         bank.mkdir()
         for name in {random.choice(stems) + random.choice(endings) for _ in range(9)}:
             (bank / name).write_text(random.choice((ENTRY * 40, "", "{}", "# x\n```\ny")))
-        wanted = random.choice(("", "pier", "nothing such"))
         budget = random.randint(0, 3_000)
-        loaded = load_context(budget, bank=bank, wanted=wanted, history=random.random() < 0.3)
+        loaded = load_context(budget, bank=bank, history=random.random() < 0.3)
         told = {*loaded_names(loaded), *left_out(loaded)}
         assert {path.name for path in bank.iterdir()} <= told
         assert EXACT.count(loaded.text) == loaded.tokens <= budget
@@ -176,7 +145,7 @@ def test_secrets_do_not_get_out(tmp_path: Path) -> None:
             packet=read_packet(json.dumps(packet(objective=f"use {secret}")).encode()),
             files=["a.py"],
             root=tmp_path,
-            wanted="pier",
+            history=True,
             redactor=redactor,
         )
         assert secret not in loaded.text
@@ -211,14 +180,8 @@ def test_a_link_in_a_packet_leads_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"packet_id": "PKT-1"}, "packet_id"),
-        ({"packet_id": "PKT-20261114-101500-a1b2c3\n"}, "packet_id"),
-        ({"max_token_budget": 999}, "max_token_budget"),
-        ({"max_token_budget": 500_001}, "max_token_budget"),
-        ({"max_token_budget": None}, "max_token_budget"),
-        ({"objective": "x" * 501}, "objective"),
-        ({"objective": ""}, "objective"),
-        ({"success_criteria": "all"}, "success_criteria"),
+        ({"packet_id": 7}, "packet_id"),
+        ({"objective": None}, "objective"),
         ({"context_budget": {"total_tokens": 0}}, "total_tokens"),
     ],
 )

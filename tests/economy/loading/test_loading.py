@@ -79,13 +79,6 @@ def test_what_is_too_large_falls_to_the_next_level_that_fits() -> None:
     assert (loaded.left_out[0].why, loaded.left_out[0].tokens) == (NO_ROOM, 100)
 
 
-def test_a_class_keeps_its_share_from_higher_ones_that_want_more() -> None:
-    sizes = ((900, 100), (250, 40), (250, 40), (200, 40))
-    items = [sized(name, number, *sizes[number]) for number, name in enumerate("abcd")]
-    loaded = load_items(1_000, items, len)
-    assert levels(loaded) == {"a": "2048", "b": "full", "c": "full", "d": "full"}
-
-
 def test_what_lower_classes_do_not_use_goes_to_the_highest_first() -> None:
     items = [sized("a", 0, 700, 100), sized("b", 1, 700, 100), sized("c", 2, 200)]
     loaded = load_items(1_000, items, len)
@@ -102,12 +95,6 @@ def test_reasons_are_told() -> None:
     ]
     told = {one.name: one.why for one in load_items(100, items, len).left_out}
     assert told == {"a": EMPTY, "b": "on demand", "c": NO_ROOM, "d": EMPTY}
-
-
-@pytest.mark.parametrize("budget", [-5, 0, 1])
-def test_no_budget_loads_nothing_and_says_so(budget: int) -> None:
-    loaded = load_items(budget, [sized("a", 0, 50, 40)], len)
-    assert (loaded.text, loaded.tokens, len(loaded.left_out)) == ("", 0, 1)
 
 
 def test_levels_are_made_only_where_they_are_needed() -> None:
