@@ -81,6 +81,8 @@ def test_a_session_is_shown_with_what_became_of_it(
     found = {one["session"]: one for one in kedgeline.one("status")["sessions"]}["evening"]
     assert (found["last"], found["put_back"]) == (LAST, "- [Never] push to main")
     assert (found["turns"], found["window"]) == (4, None)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "evening")  # `/kedgeline:report` asks there
+    assert "Which rule of the user holds since t0?" in told(kedgeline, "status")
     assert b"there is evening" in kedgeline("status", "night", code=3).stderr
 
 
@@ -162,8 +164,15 @@ def test_an_archive_goes_only_where_that_is_asked_for(kedgeline: Line, store: Pa
     kedgeline("add", "harbour", LONG)
     assert b"--purge` deletes them" in kedgeline("uninstall", "claude-code").stderr
     assert kedgeline.rows("sessions")
+    view = Path(places.home()).parent / "openclaw" / "view.json"
+    view.parent.mkdir(parents=True)
+    view.write_text("[]")
+    going = (store / DATABASE, view.parent)
+    said = kedgeline("uninstall", "claude-code", "--purge", "--dry-run").stderr.decode()
+    assert f"would delete {store / DATABASE}" in said
+    assert all(path.exists() for path in going)
     kedgeline("uninstall", "claude-code", "--purge")
-    assert not (store / DATABASE).exists()
+    assert not any(path.exists() for path in going)
     assert kedgeline.rows("sessions") == []
 
 

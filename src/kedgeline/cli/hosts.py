@@ -83,16 +83,15 @@ def uninstall_command(
     done = uninstall(host_named(host), _place(project=project), dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
     store = store_place(load_settings())
-    if purge and not dry_run:
-        for folder in _purge(store):
-            say(f"deleted {folder}")
+    if purge:
+        _purge(store, dry_run=dry_run)
     elif Path(store).exists():
         say(f"kept sessions stay in {store}; `kedgeline uninstall {host} --purge` deletes them")
 
 
-def _purge(store: str) -> list[str]:
-    """The folders of the archive and of the hooks, deleted. A database that others may share is for
-    those to delete who run it."""
+def _purge(store: str, *, dry_run: bool) -> None:
+    """Delete the archive, and what hooks and plugins keep of sessions. A database that others may
+    share is for those to delete who run it."""
     from shutil import rmtree
 
     from kedgeline.hosts import places
@@ -100,15 +99,13 @@ def _purge(store: str) -> list[str]:
 
     if "://" in store:
         raise typer.BadParameter(f"{store.split('@')[-1]} is a server; delete its tables there")
+    state = Path(places.home()).parent
     paths = [Path(store, f"{DATABASE}{ending}") for ending in ("", "-wal", "-shm")]
-    gone = [str(path) for path in paths if path.exists()]
-    for path in gone:
-        Path(path).unlink()
-    for folder in (Path(places.home()), Path(places.home()).parent / "opencode"):
-        if folder.is_dir():
-            rmtree(folder)
-            gone.append(str(folder))
-    return gone
+    paths += [state / name for name in ("hooks", "opencode", "openclaw", "cline")]
+    for path in filter(Path.exists, paths):
+        if not dry_run:
+            rmtree(path) if path.is_dir() else path.unlink()
+        say(f"{'would delete' if dry_run else 'deleted'} {path}")
 
 
 def _place(*, project: bool) -> InstallPlace:
@@ -209,12 +206,15 @@ def status(session: str | None = None, json: bool = False) -> None:
     what was put back, and what was saved. Exits with 1 if a session could not be followed.
 
     Args:
-        session <SESSION>: Show this one with what was put back; all of them if none is named.
+        session <SESSION>: Show this one with what was lost and what was put back. If none is named:
+            the session of the Claude Code that runs the command, else all of them.
     """
     from kedgeline.hosts import places
 
     every = places.followed_sessions()
     names = [str(one["session"]) for one in every]
+    if session is None and (own := surroundings().get("CLAUDE_CODE_SESSION_ID")) in names:
+        session = own
     begun = [name for name in names if session and name.startswith(session)]
     if session is not None and session not in names:
         if len(begun) != 1:
@@ -298,6 +298,8 @@ def _status_page(one: dict[str, Any]) -> Iterator[Any]:
 def _replaced_told(replaced: dict[str, Any]) -> str:
     """What became of the compactions of a session that a host could have left to kedgeline."""
     parts = [f"{replaced['replaced']:,} replaced"]
+    if len(tokens := replaced["tokens"]) == 2:
+        parts[0] += f", the last from {tokens[0]:,} to {tokens[1]:,} tokens"
     parts += [f"{number:,} left to the host: {why}" for why, number in replaced["left"].items()]
     parts += [f"{replaced['own']:,} by the host without asking"] if replaced["own"] else []
     return "; ".join(parts)

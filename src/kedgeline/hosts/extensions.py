@@ -155,6 +155,7 @@ def to_pi(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, Any]:
 
 PI = _Pi(
     name="pi",
+    advises=False,
     title="pi",
     in_project=".pi",
     variable="PI_CODING_AGENT_DIR",
@@ -186,6 +187,7 @@ class _OpenClaw(Host):
 
 OPENCLAW = _OpenClaw(
     name="openclaw",
+    advises=False,
     title="OpenClaw",
     in_project=".openclaw",
     variable="OPENCLAW_STATE_DIR",
@@ -233,6 +235,7 @@ def _as_hermes(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]
 
 HERMES = Hermes(
     name="hermes",
+    advises=False,
     title="Hermes",
     in_project=".hermes",
     variable="HERMES_HOME",
@@ -307,6 +310,7 @@ def _as_cline(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, An
 
 CLINE = _Cline(
     name="cline",
+    advises=False,
     title="Cline",
     in_project=".cline",
     variable="CLINE_DIR",

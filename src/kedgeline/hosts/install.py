@@ -21,7 +21,13 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
+from kedgeline.errors import (
+    FileRefused,
+    KedgelineError,
+    OutputUnwritable,
+    UnknownName,
+    UserError,
+)
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
 from kedgeline.hosts import claude_code, codex, extensions
 from kedgeline.hosts.entries import (
@@ -142,6 +148,9 @@ def install(
 ) -> Report:
     """Put kedgeline into a host. Raises before anything is written where a file cannot be
     merged."""
+    if place.replacing is False and not host.advises:
+        why = f"leave out --advise, or run `kedgeline uninstall {host.name}`"
+        raise UserError(f"the compaction of {host.title} can be replaced but not advised; {why}")
     place = host.chosen(place)
     ground = _ground(host, place)
     edits = [_edit(piece, ground, place) for piece in host.pieces(place)]

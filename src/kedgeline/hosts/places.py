@@ -286,10 +286,12 @@ def read_status(folder: str) -> dict[str, Any]:
 
 
 def replaced_in(folder: str) -> dict[str, Any] | None:
-    """Of the compactions of a session: how many were replaced, how many the host made without
-    asking, how many were left to it and why, and why the last one was; None where none was."""
+    """Of the compactions of a session: how many were replaced, the tokens of the last one before
+    and after, how many the host made without asking, how many were left to it and why, and why the
+    last one was; None where none was."""
     replaced = own = 0
     left: dict[str, int] = {}
+    tokens: list[int] = []
     before = last_left = ""
     for line in kept(folder, COMPACTIONS).splitlines():
         what, _, why = line.partition(" ")
@@ -300,12 +302,20 @@ def replaced_in(folder: str) -> dict[str, Any] | None:
             left[why] = left.get(why, 0) + 1
         elif what == "own" and before != "left":  # else it is counted already
             own += 1
-        replaced += what == "replaced"
+        if what == "replaced":
+            replaced += 1
+            tokens = [int(one) for one in why.split()[:2] if one.isdecimal()]
         last_left = why if what == "left" else "" if what == "replaced" else last_left
         before = what
     if not (replaced or own or left):
         return None
-    return {"replaced": replaced, "own": own, "left": left, "last_left": last_left or None}
+    return {
+        "replaced": replaced,
+        "tokens": tokens,
+        "own": own,
+        "left": left,
+        "last_left": last_left or None,
+    }
 
 
 def line_for(told: dict[str, Any]) -> str:

@@ -3,7 +3,8 @@ host would have summarised and gives back what the agent goes on with. No model 
 
 One contract for all hosts, JSON in and out. Asked: `messages` in the host's shape, and of
 `session`, `agent`, `transcript`, `trigger`, `instructions`, `previousSummary` (which they begin
-behind), `tokens` (what the host says that its context has) and `room`, whatever the host knows.
+behind), `tokens` (what the host says that its context has), `window` and `room`, whatever the host
+knows.
 Answered: `messages` to go on with, or a `summary` of all of them. No answer means that the host
 must compact by itself; the reason stands in the log and in `kedgeline status`."""
 
@@ -71,6 +72,8 @@ class HostRequest(
     """The user's words behind `/compact`."""
     previous: str | None = ""
     tokens: int | None = 0
+    window: int | None = 0
+    """Tokens that its model takes, where the host knows."""
     room: int | None = 0
     """Tokens that the new context may have; 0 for a share of what it has."""
 
@@ -346,6 +349,8 @@ def host_compacted(host: str, asked: HostRequest, shape: Shape | None = None) ->
     folder = places.folder_of(places.named(asked.session or "unnamed"))
     began = time.monotonic()
     _note(folder, asked, "asked")
+    if asked.window:
+        places.keep(folder, places.WINDOW, str(asked.window).encode())
     try:
         with opened_store() as (store, keeping), ahead.alone(folder, ANSWER_WAITS):
             name = session_of(host, asked)

@@ -426,6 +426,8 @@ class Host:
     trust: str = ""
     """What must be trusted in a project."""
     replaces_outputs: bool = True
+    advises: bool = True
+    """Whether there is anything that its own compaction can be told."""
 
     def root(self, place: InstallPlace) -> Path:
         """The folder below which its files are."""

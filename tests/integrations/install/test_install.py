@@ -124,6 +124,7 @@ def test_a_person_reads_what_was_done_to_which_file(kedgeline: Line, home: Path)
     assert b"nothing to do" in kedgeline("install", "claude-code").stdout
     assert b"trust the new hooks" in kedgeline("install", "codex").stdout
     assert b"unknown host 'cursor'" in kedgeline("install", "cursor", code=2).stderr
+    assert b"replaced but not advised" in kedgeline("install", "pi", "--advise", code=2).stderr
 
 
 def test_json_keys_are_documented(kedgeline: Line) -> None:
