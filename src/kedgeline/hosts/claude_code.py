@@ -65,14 +65,13 @@ class _ClaudeCode(Host):
             hooks=self.hooks(launch),
             opt_in=self.opt_in,
             members=() if place.project else (status_line,),
-            strict=True,
             switch="disableAllHooks",
             plugins="enabledPlugins",
         )
         server = server_member({"type": "stdio", **launch.program(MCP)})
         path = place.folder("CLAUDE_CONFIG_DIR") / ".claude.json"
         path = place.project / ".mcp.json" if place.project else path
-        servers = SettingsFile(path, members=(server,), strict=True)
+        servers = SettingsFile(path, members=(server,))
         return (settings, servers, *self.own_files(root, place), *self._module(place))
 
     def seam(self, place: InstallPlace) -> Path:

@@ -32,9 +32,7 @@ from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, un
 from kedgeline.hosts import claude_code, codex, extensions
 from kedgeline.hosts.entries import (
     Malformed,
-    comments_in,
     has_ours,
-    is_plain,
     load_json,
     load_toml,
     put_in,
@@ -410,7 +408,7 @@ def _without(piece: SettingsFile | ServerTable, data: bytes | None, backup: byte
     earlier = _decoded(backup)[0] if backup is not None else None
     if isinstance(piece, SettingsFile):
         rest = take_out(text, piece)
-        is_empty = load_json(rest.text) == {} and not comments_in(rest.text)
+        is_empty = load_json(rest.text) == {}
         is_same = earlier is not None and says_the_same(rest.text, earlier, piece)
     else:
         rest = take_out_table(text, piece)
@@ -426,7 +424,7 @@ def _decoded(data: bytes) -> tuple[str, Callable[[str], bytes]]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Malformed(line, "it is not UTF-8; save the file as UTF-8") from error
+        raise Malformed(f"line {line}: it is not UTF-8; save the file as UTF-8") from error
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     newline = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
 
@@ -568,11 +566,6 @@ def _about_files(host: Host, edits: Sequence[Edit]) -> Iterator[str]:
             continue
         text = _decoded(edit.before)[0]
         value = (load_json(text) or {}) if isinstance(piece, SettingsFile) else load_toml(text)
-        if isinstance(piece, SettingsFile) and piece.strict and not is_plain(text):
-            yield (
-                f"{host.title} reads plain JSON and ignores all of {piece.path}, the entries of "
-                f"kedgeline included, because of its comments or a trailing comma: take these out"
-            )
         if isinstance(piece, SettingsFile) and value.get(piece.switch) is True:
             yield f"`{piece.switch}` is set in {piece.path}: no hook runs until you take it out"
         if _has_our_plugin(value.get(piece.plugins)):

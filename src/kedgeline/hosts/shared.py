@@ -138,8 +138,6 @@ class SettingsFile(NamedTuple):
     opt_in: frozenset[str] = frozenset()
     """The events of those that only reduce tool outputs."""
     members: tuple[Member, ...] = ()
-    strict: bool = False
-    """Whether the host ignores the whole file where it has a comment or a comma too many."""
     switch: str = ""
     """A key that turns all hooks off, where the host has one."""
     plugins: str = ""
