@@ -190,19 +190,6 @@ def described_file(path: Path, value: Mapping[str, Any], wanted: bool = True) ->
     return OwnFile(path, json_text(value), says, ending='",', opening="{\n", wanted=wanted)
 
 
-def view_file(host: str, folder: Path, place: InstallPlace) -> OwnFile:
-    """What plugins share that give the view of each request."""
-    from json import dumps
-
-    blanks = {
-        "KEDGELINE = []": dumps(place.launch.argv()),
-        'HOST = ""': dumps(host),
-        "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
-        "ROOM = 0": str(place.room or 0),
-    }
-    return OwnFile(folder / "view.js", filled("view.js", blanks), comment="//")
-
-
 @cache
 def text_named(name: str) -> str:
     """Words that hosts are given, one file each."""
@@ -211,13 +198,21 @@ def text_named(name: str) -> str:
     return files("kedgeline.hosts").joinpath("texts", name).read_text("utf-8")
 
 
-def filled(name: str, blanks: Mapping[str, str]) -> str:
-    """A text of a host's language with its blanks filled in: `KEDGELINE = []` and the like."""
-    text = text_named(name)
-    for blank, value in blanks.items():
-        assert blank in text, (name, blank)
-        text = text.replace(blank, f"{blank.partition('=')[0]}= {value}", 1)
-    return text
+def filled(name: str, values: Mapping[str, Any]) -> str:
+    """A text in a host's language with its constants set: `KEDGELINE = []` and the like."""
+    from json import dumps
+
+    def line(found: re.Match[str]) -> str:
+        value = values.get(found[2], text := found[3])
+        if value is text:
+            return found[0]
+        return found[1] + (f"{value:_}" if type(value) is int else dumps(value))
+
+    return re.sub(r"^((?:const )?(\w+)(?:: \S+)? = )(.*)$", line, text_named(name), flags=re.M)
+
+
+COMMENTS = {".js": "//", ".ts": "//", ".py": "#", ".yaml": "#"}
+"""What a line begins with that is no code."""
 
 
 def by_launch(text: str, launch: Launch) -> str:
@@ -425,7 +420,12 @@ class Host:
     """What must be trusted in a project."""
     replaces_outputs: bool = True
     advises: bool = True
-    """Whether there is anything that its own compaction can be told."""
+    """Whether agent and compaction of it can be told anything; else it has a plugin and no more."""
+    files: tuple[tuple[str, str], ...] = ()
+    """Files of its plugin below its folder, each with the name of its text; the first one is that
+    by which its compaction is replaced."""
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Files of JSON beside them."""
 
     def root(self, place: InstallPlace) -> Path:
         """The folder below which its files are."""
@@ -439,7 +439,17 @@ class Host:
 
     def seam(self, place: InstallPlace) -> Path | None:
         """The file by which the host's compaction is replaced; None where it has no such seam."""
-        return None
+        return self.root(place) / self.files[0][0] if self.files else None
+
+    def constants(self, place: InstallPlace) -> dict[str, Any]:
+        """What the texts of its plugin are filled with."""
+        return {
+            "KEDGELINE": place.launch.argv(),
+            "HOST": self.name,
+            "SECONDS": REPLACE_SECONDS,
+            "MILLISECONDS": REPLACE_SECONDS * 1_000,
+            "ROOM": place.room or 0,
+        }
 
     def chosen(self, place: InstallPlace) -> InstallPlace:
         """The place with what its user chose there earlier, where nothing else is said."""
@@ -499,13 +509,20 @@ class Host:
         return {event: [group] for event, group in groups if event not in self.opt_in}
 
     def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        """Skill and slash commands."""
+        """Plugin, skill and slash commands."""
         from json import dumps
 
-        launch = place.launch
+        launch, constants = place.launch, self.constants(place)
+        plugin = [
+            OwnFile(root / path, filled(name, constants), COMMENTS[Path(path).suffix])
+            for path, name in self.files
+        ]
+        plugin += [described_file(root / path, one) for path, one in self.described.items()]
+        if not self.advises:
+            return tuple(plugin)
         path = root / "skills" / SKILL.name / "SKILL.md"
         head = {"name": SKILL.name, "description": dumps(SKILL.description)}
-        made = [markdown_file(path, head, by_launch(SKILL.body, launch))]
+        made = [*plugin, markdown_file(path, head, by_launch(SKILL.body, launch))]
         for one in COMMANDS if self.commands else ():
             path = root / self.commands / one.name
             typed = "{{args}}" if self.toml_commands else "$ARGUMENTS"

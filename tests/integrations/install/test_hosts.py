@@ -12,7 +12,7 @@ import yaml
 
 from kedgeline.hosts import claude_code, codex
 from kedgeline.hosts import shared as launch
-from kedgeline.hosts.extensions import GEMINI_CLI, plugin_text
+from kedgeline.hosts.extensions import GEMINI_CLI, OPENCODE
 from kedgeline.hosts.install import HOSTS, at_root, host_named, is_ours, main, marked, plugins
 from kedgeline.hosts.shared import COMMANDS, NAME, SKILL, Host, Launch, OwnFile, installed
 from tests.conftest import ROOT
@@ -78,7 +78,8 @@ def test_opt_in_hooks_are_in_no_plugin() -> None:
     files = plugins()
     assert "PostToolUse" not in files["claude-code/hooks/hooks.json"]
     assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedgeline.ts"]
-    text = plugin_text(place()._replace(launch=ODD, reducing=True, replacing=False))
+    chosen = place()._replace(launch=ODD, reducing=True, replacing=False)
+    (text, *_) = (one.text for one in OPENCODE.own_files(Path(), chosen))
     assert "REDUCE_OUTPUTS: boolean = true" in text
     assert "REPLACING: string[] = []" in text
     assert '["/home/a b/kedgeline", "hook", "--host=opencode"]' in text
