@@ -67,17 +67,14 @@ def test_a_session_is_shown_with_what_became_of_it(
     followed("morning", context_tokens=50_000, window=200_000)
     folder = followed("evening", compactions=1, last=LAST)
     places.keep(folder, places.PUT_BACK, b"- [Never] push to main\n")
-    for line in ("9000 1500", "7000 1000", "never", "1 2 3"):
-        places.add_line(folder, places.REDUCED, line)
     assert "50,000 (25%)" in told(kedgeline, "status")
     shown = told(kedgeline, "status", "evening")
     for words in (
         "answers 25% of what is asked, 100% with what was put back",
         *("120,000 → 2,700, 117,300 freed", "Which rule of the user holds since t0?"),
-        *("- [Never] push to main", "13,500 tokens"),
+        "- [Never] push to main",
     ):
         assert words in shown
-    assert "13,500 saved on outputs" in line_for({"session_id": "evening"})
     found = {one["session"]: one for one in kedgeline.one("status")["sessions"]}["evening"]
     assert (found["last"], found["put_back"]) == (LAST, "- [Never] push to main")
     assert (found["turns"], found["window"]) == (4, None)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
-    *("last", "at", "put_back", "saved_tokens", "replaced", "failure"),
+    *("last", "at", "put_back", "replaced", "failure"),
 )
 
 
@@ -42,7 +42,6 @@ def install_command(
     host: str,
     project: bool = False,
     dry_run: bool = False,
-    reduce_outputs: bool | None = None,
     advise: bool = False,
     room: int | None = None,
     json: bool = False,
@@ -52,8 +51,6 @@ def install_command(
     Existing files keep all of their content; what they held before is copied beside them once.
 
     Args:
-        reduce_outputs --reduce-outputs/--no-reduce-outputs: Also store large tool outputs
-            separately as they come in. Unchanged if not given.
         advise: Only advise the host's own compaction, even where it could be replaced.
         room TOKENS>=0: Largest new context after a replaced compaction, in tokens; 0 means a share
             of the old one. Unchanged if not given.
@@ -63,7 +60,7 @@ def install_command(
     # Settings hold keys; a difference shows the lines around.
     clean = make_redactor().clean if dry_run else None
     place = _place(project=project)
-    place = place._replace(replacing=not advise, room=room, reducing=reduce_outputs)
+    place = place._replace(replacing=not advise, room=room)
     _show_report(install(host_named(host), place, dry_run=dry_run, shown=clean), json=json)
 
 
@@ -258,7 +255,6 @@ def _statuses(found: list[dict[str, Any]]) -> Any:
         ">compacted": lambda one: one.get("compactions") or 0,
         ">probes": probes,
         ">put back": lambda one: (one.get("last") or {}).get("put_back_tokens"),
-        ">saved": lambda one: one.get("saved_tokens") or 0,
         "seen": lambda one: _time_told(one.get("at")).removesuffix(" UTC"),
     }
     return rows_table(found, columns)
@@ -286,7 +282,6 @@ def _status_page(one: dict[str, Any]) -> Iterator[Any]:
             ("summary of the host", answers),
             ("put back", f"{last.get('put_back_tokens') or 0:,} tokens"),
         ]
-    rows.append(("saved on outputs", f"{one.get('saved_tokens') or 0:,} tokens"))
     yield table("", "", rows=rows)
     if questions := last.get("unanswered"):
         yield from ("", "what the summary of the host does not answer:")
@@ -371,7 +366,6 @@ SIGNS: dict[State, tuple[str, str]] = {
     "broken": ("✗", "bold red"),
 }
 EXTRAS = {
-    "mcp": ("mcp", "the tools of `kedgeline mcp`"),
     "web": ("uvicorn", "the viewer, `kedgeline web`"),
     "models": ("pydantic_ai", "prose by language models"),
     "prices": ("genai_prices", "what tokens cost"),

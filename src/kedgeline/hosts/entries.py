@@ -12,6 +12,7 @@ import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -48,11 +49,11 @@ class Edited(NamedTuple):
     """What stayed although it is not as wanted, and why."""
 
 
-def put_in(text: str, wanted: SettingsFile, *, reduce: bool | None = None) -> Edited:
-    """The text with all entries that are wanted, each once and as this version writes it. None for
-    `reduce` leaves opt-in hooks as they are. Raises `Malformed`."""
+def put_in(text: str, wanted: SettingsFile) -> Edited:
+    """The text with all entries that are wanted, each once and as this version writes it. Raises
+    `Malformed`."""
     value = _checked(text, wanted)
-    done = _hooks_put_in(value, wanted, reduce) if wanted.hooks else []
+    done = _hooks_put_in(value, wanted.hooks) if wanted.hooks else []
     left = []
     for member in wanted.members:
         *above, key = member.path
@@ -125,22 +126,16 @@ def _edited(
     """The new text, if anything was done. Raises where it has not all values that are not ours."""
     if not done:
         return Edited(text, (), tuple(left))
-    indent = re.match(r"\s*\{[ \t]*\n([ \t]+)", text)
-    written = json.dumps(value, ensure_ascii=False, indent=indent[1] if indent else INDENT)
-    if not _is_writable(written):  # half a surrogate pair
-        written = json.dumps(value, indent=indent[1] if indent else INDENT)
+    found = re.match(r"\s*\{[ \t]*\n([ \t]+)", text)
+    indent, written = found[1] if found else INDENT, ""
+    with suppress(ValueError, RecursionError):
+        written = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+        if re.search("[\ud800-\udfff]", written):  # half a pair, which is no UTF-8
+            written = json.dumps(value, indent=indent)
     written += "\n" * (not text.strip() or text.endswith("\n"))
     if _others(text, wanted) != _others(written, wanted):
         raise Malformed("kedgeline cannot change its entries without loss; edit the file yourself")
     return Edited(written, tuple(done), tuple(left))
-
-
-def _is_writable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _checked(text: str, wanted: SettingsFile) -> Entry:
@@ -174,17 +169,10 @@ def _our_hooks(value: Entry) -> Iterator[tuple[str, list[Any], Entry, Entry]]:
                     yield event, groups, group, handler
 
 
-def _hooks_put_in(value: Entry, wanted: SettingsFile, reduce: bool | None) -> list[str]:
+def _hooks_put_in(value: Entry, hooks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """One handler of ours for each event that is wanted, and what was done for that."""
-    there, counts = [*_our_hooks(value)], Counter[str]()
-    events = {event for event, *_ in there}
-    hooks = {
-        event: group
-        for event, group in wanted.hooks.items()
-        if event not in wanted.opt_in or reduce or (reduce is None and event in events)
-    }
-    kept: set[str] = set()
-    for event, groups, group, handler in there:
+    counts, kept = Counter[str](), set[str]()
+    for event, groups, group, handler in [*_our_hooks(value)]:
         if event not in hooks or event in kept:
             _remove(value, event, groups, group, handler)
             counts["removed"] += 1

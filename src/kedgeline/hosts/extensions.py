@@ -42,8 +42,8 @@ from kedgeline.hosts.shared import (
 
 
 class _OpenCode(Host):
-    def choices(self, seam: str) -> tuple[bool, bool | None]:
-        return "REPLACING: string[] = []" not in seam, "REDUCE_OUTPUTS: boolean = true" in seam
+    def is_replacing(self, seam: str) -> bool:
+        return "REPLACING: string[] = []" not in seam
 
     def constants(self, place: InstallPlace) -> dict[str, Any]:
         launch, replaces = place.launch, place.replacing is not False
@@ -54,7 +54,6 @@ class _OpenCode(Host):
             "ROOM": place.room or 0,
             "MILLISECONDS": HOOK_SECONDS * 1_000,
             "REPLACE_MILLISECONDS": REPLACE_SECONDS * 1_000,
-            "REDUCE_OUTPUTS": bool(place.reducing),
         }
 
 
@@ -321,16 +320,10 @@ GEMINI_CLI = _GeminiCli(
     # for, before every request, and what it answers reaches no summariser. So is SessionStart: what
     # it answers is forgotten when the session is taken up again, and the transcript that it names
     # is not the one of a session that is taken up again.
-    events={
-        "prompt": "BeforeAgent",
-        "tools done": "AfterTool",
-        "turn end": "AfterAgent",
-        "session end": "SessionEnd",
-    },
+    events=("BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
     second=1_000,
     labels={"name": NAME},  # `/hooks` shows it
     toml_commands=True,
     next="start Gemini CLI again: it reads hooks and extensions when it starts",
     trust="runs the hooks",
-    replaces_outputs=False,
 )

@@ -1,5 +1,5 @@
-"""kedgeline put into a host, and taken out of it: all files are read before one is written, and all
-are written or none.
+"""kedgeline put into a host, and taken out of it: all files are read and checked before one is
+written.
 
 Files are read and replaced through links, with their permissions, with a copy of what they held
 before kedgeline came. `python -m kedgeline.hosts.install plugins` writes the plugins of all hosts
@@ -216,8 +216,6 @@ class Edit(NamedTuple):
     """Whether the copy is of no more use afterwards."""
     modes: tuple[int, int]
     """Of a new file, and of new folders."""
-    missing: tuple[Path, ...]
-    """The folders above it that are not there, the innermost first."""
 
     @property
     def before(self) -> bytes | None:
@@ -253,25 +251,6 @@ class Edit(NamedTuple):
                 _unlink(self.real, root)
         if self.retires:
             _unlink(self.copy, root if self.copy.parent == self.real.parent else self.copy.parent)
-
-    def undo(self) -> bool:
-        """Make it what it was, if nobody else has changed it since; whether it is that now."""
-        found = _read(self.real)
-        now = found.data if found else None
-        if now not in (self.before, self.after):
-            return False
-        if self.before is None:
-            self.real.unlink(missing_ok=True)
-            for folder in self.missing:
-                with suppress(OSError):  # something else is in it
-                    folder.rmdir()
-        elif now != self.before:
-            self._write(self.before, now)
-        if self.backup is not None:
-            self._write_copy(self.backup)
-        elif self.keeps:
-            self.copy.unlink(missing_ok=True)
-        return True
 
     def _write(self, data: bytes, expected: bytes | None) -> None:
         def change(now: bytes | None) -> bytes:
@@ -351,7 +330,7 @@ def _found(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool)
     elif removing:
         wanted = _without(piece, data, backup)
     else:
-        wanted = _with(piece, data, place.reducing)
+        wanted = _with(piece, data)
     # A file that is replaced as a whole could be although it is read-only: that is refused.
     if data != wanted.after and held and not held.mode & stat.S_IWUSR:
         how = f"allow writing with chmod u+w {real}, or change its source"
@@ -365,7 +344,6 @@ def _found(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool)
             SHARED_FILE if ground.within or isinstance(piece, OwnFile) else PRIVATE_FILE,
             SHARED_FOLDER if ground.within else PRIVATE_FOLDER,
         ),
-        missing=tuple(missing),
     )
 
 
@@ -389,10 +367,10 @@ def _own(piece: OwnFile, data: bytes | None, plugin: Collection[str], *, removin
     return Wanted(after, ("written",) if after != data else ())
 
 
-def _with(piece: SettingsFile | ServerTable, data: bytes | None, reduce: bool | None) -> Wanted:
+def _with(piece: SettingsFile | ServerTable, data: bytes | None) -> Wanted:
     text, encoded = _decoded(data or b"")
     if isinstance(piece, SettingsFile):
-        made, is_new = put_in(text, piece, reduce=reduce), not has_ours(text, piece)
+        made, is_new = put_in(text, piece), not has_ours(text, piece)
     else:
         made, is_new = put_in_table(text, piece), not take_out_table(text, piece).done
     if not made.done:  # a file that is not there and gets nothing stays away
@@ -451,33 +429,21 @@ def _carried_out(
 
 
 def _apply(edits: Sequence[Edit], stays: Path, host: Host) -> None:
-    """All edits, or none: what was done before one that fails is taken back. The folder that stays
-    is not removed although it is empty."""
-    begun: list[Edit] = []
-    try:
-        for edit in edits:
-            begun.append(edit)
+    """One file after the other, each as a whole; where one fails, those before it are named. The
+    folder that stays is not removed although it is empty."""
+    written: list[str] = []
+    for edit in edits:
+        try:
             edit.apply(stays)
-    except BaseException as error:
-        stuck = [str(edit.piece.path) for edit in reversed(begun) if not _is_undone(edit)]
-        told = "all files are as they were"
-        if stuck:
-            told = (
-                f"these were written and could not be taken back: {', '.join(stuck)}; "
-                f"`kedgeline uninstall {host.name}` takes out what is of kedgeline"
-            )
-        if isinstance(error, FileRefused):
-            raise FileRefused(error.path, f"{error.why}; {told}") from error
-        if isinstance(error, OutputUnwritable):
-            raise OutputUnwritable(f"{error.why}; {told}") from error
-        raise
-
-
-def _is_undone(edit: Edit) -> bool:
-    try:
-        return edit.undo()
-    except (KedgelineError, OSError):
-        return False
+        except (FileRefused, OutputUnwritable) as error:
+            told = "; nothing was written"
+            if written:
+                again = f"run it again, or `kedgeline uninstall {host.name}`"
+                told = f"; these files are done: {', '.join(written)}; {again}"
+            if isinstance(error, FileRefused):
+                raise FileRefused(error.path, f"{error.why}{told}") from error
+            raise OutputUnwritable(f"{error.why}{told}") from error
+        written += [str(edit.piece.path)] * (edit.before != edit.after)
 
 
 # Files, replaced as a whole.

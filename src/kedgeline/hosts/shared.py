@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kedgeline.model import Transcript
@@ -89,8 +89,6 @@ class InstallPlace(NamedTuple):
     """Whether the host's compaction is replaced where that can be; else it is only advised."""
     room: int | None = None
     """Tokens that a new context may have; 0 for a share of what there was."""
-    reducing: bool | None = None
-    """Whether large tool outputs are kept apart as they come in."""
 
     def folder(self, variable: str, *usual: str) -> Path:
         """A folder of a host: what its variable says, or the usual one in the user's home."""
@@ -135,8 +133,6 @@ class SettingsFile(NamedTuple):
     path: Path
     hooks: Mapping[str, Mapping[str, Any]] = {}
     """By event: the group that is put behind the others of that event."""
-    opt_in: frozenset[str] = frozenset()
-    """The events of those that only reduce tool outputs."""
     members: tuple[Member, ...] = ()
     switch: str = ""
     """A key that turns all hooks off, where the host has one."""
@@ -347,36 +343,24 @@ def is_lead(message: Message) -> bool:
 
 
 def in_words(messages: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
-    """Messages of OpenAI's chat as one text, for a host that has room for a summary and keeps what
-    it likes."""
+    """Messages of OpenAI's chat, or items of its Responses, as one text: for a host that has room
+    for a summary and keeps what it likes."""
     parts = []
-    for message in messages:
-        if message["role"] == "system":
+    for one in messages:
+        role, calls = one.get("role", ""), [call["function"] for call in one.get("tool_calls", ())]
+        if role == "system":
             continue
-        who = {"tool": "output: "}.get(message["role"], f"{message['role']}: ")
-        who = "" if is_lead(message) else who
-        parts += [f"{who}{text}" for text in texts_of(message)]
-        for call in message.get("tool_calls") or ():
-            parts.append(f"called {call['function']['name']} {call['function']['arguments']}")
+        who = "" if is_lead(one) else "output: " if role == "tool" else f"{role}: "
+        parts += [f"{who}{text}" for text in texts_of(one)]
+        parts += [f"output: {text_of(one['output'])}"] if "output" in one else []
+        calls += [one] if one.get("type") == "function_call" else []
+        parts += [f"called {call['name']} {call['arguments']}" for call in calls]
     return {"summary": "\n\n".join(parts)}
 
 
 # A host.
 
-Moment = Literal[
-    "session start",
-    "prompt",
-    "tool output",
-    "tools done",
-    "turn end",
-    "sub-agent end",
-    "before compaction",
-    "after compaction",
-    "session end",
-]
-OPT_IN: Moment = "tool output"
-"""Asked for only where the user wants tool outputs reduced."""
-_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *(\d+)", re.MULTILINE)
+_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *([\d_]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,8 +379,8 @@ class Host:
     """The host's own folder in it."""
     shape: Shape | None = None
     """How it writes a conversation, where its compaction can be replaced."""
-    events: Mapping[Moment, str] = field(default_factory=dict)
-    """The host's names for the moments at which kedgeline is called."""
+    events: tuple[str, ...] = ()
+    """At which kedgeline is called, as the host names them."""
     matchers: Mapping[str, str] = field(default_factory=dict)
     """By event: when a hook is called."""
     shell: bool = True
@@ -418,7 +402,6 @@ class Host:
     """What the user does after an installation."""
     trust: str = ""
     """What must be trusted in a project."""
-    replaces_outputs: bool = True
     advises: bool = True
     """Whether agent and compaction of it can be told anything; else it has a plugin and no more."""
     files: tuple[tuple[str, str], ...] = ()
@@ -459,16 +442,14 @@ class Host:
         except (OSError, UnicodeDecodeError):
             text = ""
         room = _ROOM.search(text)
-        replacing, reducing = self.choices(text)
         return place._replace(
             room=(int(room[1]) if room else 0) if place.room is None else place.room,
-            replacing=replacing if place.replacing is None else place.replacing,
-            reducing=reducing if place.reducing is None else place.reducing,
+            replacing=self.is_replacing(text) if place.replacing is None else place.replacing,
         )
 
-    def choices(self, seam: str) -> tuple[bool, bool | None]:
-        """Whether compactions are replaced and outputs reduced, as the seam's text has it."""
-        return bool(seam), None
+    def is_replacing(self, seam: str) -> bool:
+        """Whether compactions are replaced, as the seam's text has it."""
+        return bool(seam)
 
     def plugin(self) -> dict[str, str]:
         """The plugin for those who do not install with kedgeline: its files by their paths."""
@@ -480,19 +461,12 @@ class Host:
         said = [self.next]
         if place.project and self.trust:
             said.append(f"{self.title} {self.trust} of a project only where you trust its folder")
-        if place.reducing and not self.replaces_outputs:
-            said.append(f"{self.title} does not let a hook replace the output of a tool: left out")
         return tuple(said)
-
-    @property
-    def opt_in(self) -> frozenset[str]:
-        """Events that are asked for only where tool outputs are reduced."""
-        return frozenset(self.events[one] for one in self.events if one == OPT_IN)
 
     def hooks(self, launch: Launch) -> dict[str, dict[str, Any]]:
         """Groups by event."""
         groups, words = {}, (HOOK, f"{HOST}{self.name}")
-        for event in self.events.values():
+        for event in self.events:
             handler = {
                 "type": "command",
                 **self.labels,
@@ -505,8 +479,7 @@ class Host:
         return groups
 
     def plugin_hooks(self) -> dict[str, list[dict[str, Any]]]:
-        groups = self.hooks(BY_NAME).items()
-        return {event: [group] for event, group in groups if event not in self.opt_in}
+        return {event: [group] for event, group in self.hooks(BY_NAME).items()}
 
     def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         """Plugin, skill and slash commands."""

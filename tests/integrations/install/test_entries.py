@@ -52,10 +52,7 @@ def test_all_that_is_there_stays_and_nothing_is_put_in_twice(text: str) -> None:
 @few
 @given(texts)
 def test_any_document_keeps_all_it_says(text: str) -> None:
-    old = put_in(text, OLD, reduce=True).text
-    kept = put_in(old, WANTED).text
-    assert plain(kept)["hooks"]["PostToolUse"][-1] == WANTED.hooks["PostToolUse"]
-    made = put_in(kept, WANTED, reduce=False).text
+    made = put_in(put_in(text, OLD).text, WANTED).text
     assert full(plain(made)) == full(with_kedgeline(plain(text), WANTED))
 
 
@@ -127,13 +124,13 @@ def groups_of(value: Any) -> list[list[Any]]:
 @given(texts, st.randoms(use_true_random=False))
 def test_all_that_a_person_wrote_since_stays(text: str, hand: random.Random) -> None:
     """Beside our handlers, before or behind them, in our groups and in others."""
-    made = plain(put_in(text, WANTED, reduce=hand.choice([None, True])).text)
+    made = plain(put_in(text, WANTED).text)
     for handlers in hand.sample(there := groups_of(made), min(3, len(there))):
         handlers.insert(hand.randint(0, len(handlers)), OTHERS)
     made |= {"mine": {"name": "pro"}}
     expected = without_kedgeline(made)
     grown = json.dumps(made, indent=4)
-    updated = put_in(grown, MOVED, reduce=hand.choice([None, False])).text
+    updated = put_in(grown, MOVED).text
     assert without_kedgeline(plain(updated)) == expected
     for one in (grown, updated):
         rest = take_out(one, WANTED).text
