@@ -64,13 +64,14 @@ class _ClaudeCode(Host):
             root / "settings.json",
             hooks=self.hooks(launch),
             members=() if place.project else (status_line,),
+            strict=True,
             switch="disableAllHooks",
             plugins="enabledPlugins",
         )
         server = server_member({"type": "stdio", **launch.program(MCP)})
         path = place.folder("CLAUDE_CONFIG_DIR") / ".claude.json"
         path = place.project / ".mcp.json" if place.project else path
-        servers = SettingsFile(path, members=(server,))
+        servers = SettingsFile(path, members=(server,), strict=True)
         return (settings, servers, *self.own_files(root, place), *self._module(place))
 
     def seam(self, place: InstallPlace) -> Path:

@@ -45,7 +45,7 @@ FRESH = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructio
 class _Codex(Host):
     def pieces(self, place: InstallPlace) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
-        hooks = SettingsFile(root / "hooks.json", hooks=self.hooks(launch))
+        hooks = SettingsFile(root / "hooks.json", hooks=self.hooks(launch), strict=True)
         server = ServerTable(
             root / "config.toml",
             ("mcp_servers", SERVER),

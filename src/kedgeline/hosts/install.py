@@ -1,5 +1,5 @@
-"""kedgeline put into a host, and taken out of it: all files are read and checked before one is
-written.
+"""kedgeline put into a host, and taken out of it: all files are read before one is written, and all
+are written or none.
 
 Files are read and replaced through links, with their permissions, with a copy of what they held
 before kedgeline came. `python -m kedgeline.hosts.install plugins` writes the plugins of all hosts
@@ -32,7 +32,9 @@ from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, un
 from kedgeline.hosts import claude_code, codex, extensions
 from kedgeline.hosts.entries import (
     Malformed,
+    comments_in,
     has_ours,
+    is_plain,
     load_json,
     load_toml,
     put_in,
@@ -216,6 +218,8 @@ class Edit(NamedTuple):
     """Whether the copy is of no more use afterwards."""
     modes: tuple[int, int]
     """Of a new file, and of new folders."""
+    missing: tuple[Path, ...]
+    """The folders above it that are not there, the innermost first."""
 
     @property
     def before(self) -> bytes | None:
@@ -251,6 +255,25 @@ class Edit(NamedTuple):
                 _unlink(self.real, root)
         if self.retires:
             _unlink(self.copy, root if self.copy.parent == self.real.parent else self.copy.parent)
+
+    def undo(self) -> bool:
+        """Make it what it was, if nobody else has changed it since; whether it is that now."""
+        found = _read(self.real)
+        now = found.data if found else None
+        if now not in (self.before, self.after):
+            return False
+        if self.before is None:
+            self.real.unlink(missing_ok=True)
+            for folder in self.missing:
+                with suppress(OSError):  # something else is in it
+                    folder.rmdir()
+        elif now != self.before:
+            self._write(self.before, now)
+        if self.backup is not None:
+            self._write_copy(self.backup)
+        elif self.keeps:
+            self.copy.unlink(missing_ok=True)
+        return True
 
     def _write(self, data: bytes, expected: bytes | None) -> None:
         def change(now: bytes | None) -> bytes:
@@ -344,6 +367,7 @@ def _found(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool)
             SHARED_FILE if ground.within or isinstance(piece, OwnFile) else PRIVATE_FILE,
             SHARED_FOLDER if ground.within else PRIVATE_FOLDER,
         ),
+        missing=tuple(missing),
     )
 
 
@@ -386,7 +410,7 @@ def _without(piece: SettingsFile | ServerTable, data: bytes | None, backup: byte
     earlier = _decoded(backup)[0] if backup is not None else None
     if isinstance(piece, SettingsFile):
         rest = take_out(text, piece)
-        is_empty = load_json(rest.text) == {}
+        is_empty = load_json(rest.text) == {} and not comments_in(rest.text)
         is_same = earlier is not None and says_the_same(rest.text, earlier, piece)
     else:
         rest = take_out_table(text, piece)
@@ -402,7 +426,7 @@ def _decoded(data: bytes) -> tuple[str, Callable[[str], bytes]]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Malformed(f"line {line}: it is not UTF-8; save the file as UTF-8") from error
+        raise Malformed(line, "it is not UTF-8; save the file as UTF-8") from error
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     newline = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
 
@@ -429,21 +453,33 @@ def _carried_out(
 
 
 def _apply(edits: Sequence[Edit], stays: Path, host: Host) -> None:
-    """One file after the other, each as a whole; where one fails, those before it are named. The
-    folder that stays is not removed although it is empty."""
-    written: list[str] = []
-    for edit in edits:
-        try:
+    """All edits, or none: what was done before one that fails is taken back. The folder that stays
+    is not removed although it is empty."""
+    begun: list[Edit] = []
+    try:
+        for edit in edits:
+            begun.append(edit)
             edit.apply(stays)
-        except (FileRefused, OutputUnwritable) as error:
-            told = "; nothing was written"
-            if written:
-                again = f"run it again, or `kedgeline uninstall {host.name}`"
-                told = f"; these files are done: {', '.join(written)}; {again}"
-            if isinstance(error, FileRefused):
-                raise FileRefused(error.path, f"{error.why}{told}") from error
-            raise OutputUnwritable(f"{error.why}{told}") from error
-        written += [str(edit.piece.path)] * (edit.before != edit.after)
+    except BaseException as error:
+        stuck = [str(edit.piece.path) for edit in reversed(begun) if not _is_undone(edit)]
+        told = "all files are as they were"
+        if stuck:
+            told = (
+                f"these were written and could not be taken back: {', '.join(stuck)}; "
+                f"`kedgeline uninstall {host.name}` takes out what is of kedgeline"
+            )
+        if isinstance(error, FileRefused):
+            raise FileRefused(error.path, f"{error.why}; {told}") from error
+        if isinstance(error, OutputUnwritable):
+            raise OutputUnwritable(f"{error.why}; {told}") from error
+        raise
+
+
+def _is_undone(edit: Edit) -> bool:
+    try:
+        return edit.undo()
+    except (KedgelineError, OSError):
+        return False
 
 
 # Files, replaced as a whole.
@@ -532,6 +568,11 @@ def _about_files(host: Host, edits: Sequence[Edit]) -> Iterator[str]:
             continue
         text = _decoded(edit.before)[0]
         value = (load_json(text) or {}) if isinstance(piece, SettingsFile) else load_toml(text)
+        if isinstance(piece, SettingsFile) and piece.strict and not is_plain(text):
+            yield (
+                f"{host.title} reads plain JSON and ignores all of {piece.path}, the entries of "
+                f"kedgeline included, because of its comments or a trailing comma: take these out"
+            )
         if isinstance(piece, SettingsFile) and value.get(piece.switch) is True:
             yield f"`{piece.switch}` is set in {piece.path}: no hook runs until you take it out"
         if _has_our_plugin(value.get(piece.plugins)):

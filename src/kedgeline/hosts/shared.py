@@ -134,6 +134,8 @@ class SettingsFile(NamedTuple):
     hooks: Mapping[str, Mapping[str, Any]] = {}
     """By event: the group that is put behind the others of that event."""
     members: tuple[Member, ...] = ()
+    strict: bool = False
+    """Whether the host ignores the whole file where it has a comment or a comma too many."""
     switch: str = ""
     """A key that turns all hooks off, where the host has one."""
     plugins: str = ""

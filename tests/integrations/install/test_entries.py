@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 from kedgeline.hosts import entries
 from kedgeline.hosts.entries import (
     Malformed,
+    comments_in,
+    load_json,
     put_in,
     put_in_table,
     runs,
@@ -34,26 +37,30 @@ from tests.integrations.install.wanted import (
     with_kedgeline,
 )
 
-few = tried(max_examples=25)
+few, many = tried(max_examples=25), tried(max_examples=4_000)
 WANTED = settings()
 OLD, MOVED = (
     settings(Launch((path,))) for path in ("/usr/lib/old/kedgeline", "/usr/lib/new/kedgeline")
 )
 STARTS = {LAUNCH.words[0], "/usr/lib/new/kedgeline"}
+GAPS = ["", " ", "\n", "/* c */", "// c, }\n", " // c\n\t", "/* a\n b */"]
+"""What may stand between a person's entry and its neighbours."""
 
 
 @pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
 def test_all_that_is_there_stays_and_nothing_is_put_in_twice(text: str) -> None:
     made = put_in(text, WANTED)
     assert plain(made.text) == with_kedgeline(plain(text), WANTED)
+    assert not comments_in(text) - comments_in(made.text)
     assert put_in(made.text, WANTED) == (made.text, (), made.left)
 
 
 @few
-@given(texts)
+@given(texts())
 def test_any_document_keeps_all_it_says(text: str) -> None:
     made = put_in(put_in(text, OLD).text, WANTED).text
     assert full(plain(made)) == full(with_kedgeline(plain(text), WANTED))
+    assert not comments_in(text) - comments_in(made)
 
 
 def full(value: Any) -> Any:
@@ -61,21 +68,38 @@ def full(value: Any) -> Any:
     return {**value, "hooks": {event: one for event, one in value["hooks"].items() if one}}
 
 
+@few
+@given(texts())
+def test_what_a_host_wrote_anew_meanwhile_stays(text: str) -> None:
+    made = plain(put_in(text, WANTED).text)
+    rewritten = json.dumps({"theme": "dark", **made, "added": [1]}, indent=4)
+    rest = take_out(rewritten, WANTED).text
+    assert without_kedgeline(plain(rest)) == {
+        "theme": "dark",
+        **without_kedgeline(plain(text)),
+        "added": [1],
+    }
+
+
 REFUSED = {
-    '{"hooks": []}': "`hooks` is a list",
-    '{"hooks": null}': "`hooks` is true, false or null",
-    '{\n"hooks": {\n"Stop": {}}}': "`hooks.Stop` is an object",
-    "[]": "the whole file is a list",
-    '{"a": 1': "line 1: it is not plain JSON (Expecting ',' delimiter)",
-    '{"a": 1}\n}': "line 2: it is not plain JSON (Extra data)",
-    '{\n"a": 1 // mine\n}': "line 2: it is not plain JSON",
-    '{"a": 1,}': "comments and last commas included",
-    '{"a": ' + "[" * 50_000 + "]" * 50_000 + "}": "nested too deeply",
+    '{"hooks": []}': "line 1: `hooks` is a list",
+    '{"hooks": null}': "line 1: `hooks` is true, false or null",
+    '{\n"hooks": {\n"Stop": {}}}': "line 3: `hooks.Stop` is an object",
+    "[]": "line 1: the whole file is a list",
+    '{"a": 1': "line 1: expected ',' or '}' and found the end of the file",
+    '{"a": 1}\n}': "line 2: expected the end of the file",
+    "{'a': 1}": "line 1: expected a key in double quotes",
+    '{"a" 1}': "expected ':'",
+    '{"a": tru}': "expected a value",
+    '{"a": "b\nc"}': "expected the end of this text",
+    '{"a": 1,, "b": 2}': "expected a key",
+    "/* open": "expected a value and found '/'",
+    '{"a": ' + "[" * 5_000 + "/**/" + "]" * 5_000 + "}": "nested too deeply",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
-def test_what_is_not_understood_is_refused_and_said(text: str) -> None:
+def test_what_is_not_understood_is_refused_with_its_line(text: str) -> None:
     with pytest.raises(Malformed) as raised:
         put_in(text, WANTED)
     assert REFUSED[text] in str(raised.value)
@@ -112,35 +136,62 @@ def _group(group: Any) -> Any:
     return {**group, "hooks": others} if others else None
 
 
-def groups_of(value: Any) -> list[list[Any]]:
-    """Every list of handlers that a person may add one to."""
-    hooks = value.get("hooks", {}).values()
-    groups = [one for groups in hooks if isinstance(groups, list) for one in groups]
-    found = [one["hooks"] for one in groups if isinstance(one, dict) and "hooks" in one]
-    return [one for one in found if isinstance(one, list)]
+def spots(value: Any) -> Iterator[tuple[entries.Path, str]]:
+    """Every object and list that a person may write into, and what they would write there."""
+    yield (), '"mine": {"name": "pro"}'
+    hooks = value.get("hooks")
+    if not isinstance(hooks, dict):
+        return
+    yield ("hooks",), f'"Mine": [{json.dumps({"hooks": [OTHERS]})}]'
+    for event, groups in hooks.items():
+        yield ("hooks", event), json.dumps({"hooks": [OTHERS]})
+        for number, group in enumerate(groups):
+            if isinstance(group, dict) and isinstance(group.get("hooks"), list):
+                yield ("hooks", event, number, "hooks"), json.dumps(OTHERS)
 
 
-@few
-@given(texts, st.randoms(use_true_random=False))
-def test_all_that_a_person_wrote_since_stays(text: str, hand: random.Random) -> None:
-    """Beside our handlers, before or behind them, in our groups and in others."""
-    made = plain(put_in(text, WANTED).text)
-    for handlers in hand.sample(there := groups_of(made), min(3, len(there))):
-        handlers.insert(hand.randint(0, len(handlers)), OTHERS)
-    made |= {"mine": {"name": "pro"}}
-    expected = without_kedgeline(made)
-    grown = json.dumps(made, indent=4)
-    updated = put_in(grown, MOVED).text
+def changed(text: str, hand: random.Random) -> str:
+    """The text with an entry of a person's, before or behind any other, on the same line or not."""
+    path, entry = hand.choice(list(spots(load_json(text))))
+    container = entries.walk(text, path)[-1]
+    children = container.value
+    if isinstance(children, dict) and entry.split('"')[1] in children:
+        return text
+    written = f"{hand.choice(GAPS)}{entry}{hand.choice(GAPS)}"
+    if not children:
+        place = container.end - 1
+        return f"{text[:place]}{written}{text[place:]}"
+    keys = list(children) if isinstance(children, dict) else range(len(children))
+    child = entries.walk(text, (*path, hand.choice(keys)))[-1]
+    if hand.random() < 0.5:
+        return f"{text[: child.end]},{written}{text[child.end :]}"
+    return f"{text[: child.start]}{written},{hand.choice(GAPS)}{text[child.start :]}"
+
+
+def check(text: str, seed: int) -> None:
+    hand = random.Random(seed)
+    made = put_in(text, WANTED).text
+    for _ in range(hand.randint(1, 3)):
+        made = changed(made, hand)
+    expected = without_kedgeline(plain(made))
+    updated = put_in(made, MOVED).text
     assert without_kedgeline(plain(updated)) == expected
-    for one in (grown, updated):
-        rest = take_out(one, WANTED).text
+    for grown in (made, updated):
+        rest = take_out(grown, WANTED).text
         assert without_kedgeline(plain(rest)) == expected
         assert not any(start in rest for start in STARTS)
 
 
-def test_values_in_our_entries_stay_when_they_are_brought_up_to_date() -> None:
+@few
+@given(texts(), st.integers(0, 2**20))
+def test_all_that_a_person_wrote_since_stays(text: str, seed: int) -> None:
+    check(text, seed)
+
+
+def test_comments_and_values_in_our_entries_stay_when_they_are_brought_up_to_date() -> None:
     made = put_in("{}", WANTED).text
-    mine = made.replace('"timeout": 10', '"timeout": 10,\n            "note": "mine"', 1)
+    mine = made.replace('"timeout": 10', '// slow here\n "timeout": 10, "note": "mine"', 1)
+    mine = mine.replace('"hooks": [', '"hooks": [ // of kedgeline\n', 1)
     updated = put_in(mine, MOVED).text
     assert updated == mine.replace(LAUNCH.words[0], MOVED.hooks["Stop"]["hooks"][0]["command"])
 
@@ -148,17 +199,17 @@ def test_values_in_our_entries_stay_when_they_are_brought_up_to_date() -> None:
 def test_an_edit_that_loses_an_entry_is_seen_before_it_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A planted bug: what stands in a file is lost as it is written anew."""
-    made = put_in('{"a": 1, "b": {}}', WANTED).text
-    written = json.dumps
-    monkeypatch.setattr(
-        entries.json,
-        "dumps",
-        lambda value, **how: written({**value, "a": 2} if "indent" in how else value, **how),
-    )
-    for run, text in ((put_in, '{"a": 1}'), (take_out, made)):
-        with pytest.raises(Malformed, match="without loss; edit the file yourself"):
-            run(text, WANTED)
+    """A planted bug: what stands in a file is lost as ours is put in, and as it is taken out."""
+    text = '{"a": 1, // mine\n "b": {}}'
+    made = put_in(text, WANTED).text
+    monkeypatch.setattr(entries, "put", lambda text, path, value: json.dumps({path[0]: value}))
+    with pytest.raises(Malformed, match="without loss; edit the file yourself"):
+        put_in(text, WANTED)
+    real = entries.removed
+    loses = lambda text, path: real(text.replace('"a": 1,', ""), path)  # noqa: E731
+    monkeypatch.setattr(entries, "removed", loses)
+    with pytest.raises(Malformed, match="cannot be taken out alone; edit the file yourself"):
+        take_out(made, WANTED)
 
 
 # Entries that start kedgeline, known again whatever a person put around them.
@@ -325,5 +376,5 @@ def test_a_table_that_cannot_be_put_in_is_left_to_the_person(text: str, said: st
 def test_a_broken_file_is_refused_with_its_line_and_without_its_words() -> None:
     with pytest.raises(Malformed) as raised:
         put_in_table('a = 1\nkey = sk-secret-value\n[b"c\n', TABLE)
-    assert str(raised.value).startswith("line 2: ")
+    assert raised.value.line == 2
     assert "sk-" not in str(raised.value)
