@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from bench.put_back import _is_repeated, _words, measure
 from kedgeline.cli.main import app
 from kedgeline.errors import SourceUnreadable
-from tests.integrations.hooks.test_work import RULE, Host
+from tests.integrations.hooks.following import RULE, Host
 
 SUMMARY = f"The user said: {RULE} I updated src/mod0.py and mended its lamp."
 runner = CliRunner()

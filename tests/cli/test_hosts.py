@@ -67,20 +67,19 @@ def test_a_session_is_shown_with_what_became_of_it(
     followed("morning", context_tokens=50_000, window=200_000)
     folder = followed("evening", compactions=1, last=LAST)
     places.keep(folder, places.PUT_BACK, b"- [Never] push to main\n")
-    for line in ("9000 1500", "7000 1000", "never", "1 2 3"):
-        places.add_line(folder, places.REDUCED, line)
     assert "50,000 (25%)" in told(kedgeline, "status")
     shown = told(kedgeline, "status", "evening")
     for words in (
         "answers 25% of what is asked, 100% with what was put back",
         *("120,000 → 2,700, 117,300 freed", "Which rule of the user holds since t0?"),
-        *("- [Never] push to main", "13,500 tokens"),
+        "- [Never] push to main",
     ):
         assert words in shown
-    assert "13,500 saved on outputs" in line_for({"session_id": "evening"})
     found = {one["session"]: one for one in kedgeline.one("status")["sessions"]}["evening"]
     assert (found["last"], found["put_back"]) == (LAST, "- [Never] push to main")
     assert (found["turns"], found["window"]) == (4, None)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "evening")  # `/kedgeline:report` asks there
+    assert "Which rule of the user holds since t0?" in told(kedgeline, "status")
     assert b"there is evening" in kedgeline("status", "night", code=3).stderr
 
 
@@ -162,8 +161,15 @@ def test_an_archive_goes_only_where_that_is_asked_for(kedgeline: Line, store: Pa
     kedgeline("add", "harbour", LONG)
     assert b"--purge` deletes them" in kedgeline("uninstall", "claude-code").stderr
     assert kedgeline.rows("sessions")
+    view = Path(places.home()).parent / "openclaw" / "view.json"
+    view.parent.mkdir(parents=True)
+    view.write_text("[]")
+    going = (store / DATABASE, view.parent)
+    said = kedgeline("uninstall", "claude-code", "--purge", "--dry-run").stderr.decode()
+    assert f"would delete {store / DATABASE}" in said
+    assert all(path.exists() for path in going)
     kedgeline("uninstall", "claude-code", "--purge")
-    assert not (store / DATABASE).exists()
+    assert not any(path.exists() for path in going)
     assert kedgeline.rows("sessions") == []
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
-    *("last", "at", "put_back", "saved_tokens", "replaced", "failure"),
+    *("last", "at", "put_back", "replaced", "failure"),
 )
 
 
@@ -42,7 +42,6 @@ def install_command(
     host: str,
     project: bool = False,
     dry_run: bool = False,
-    reduce_outputs: bool | None = None,
     advise: bool = False,
     room: int | None = None,
     json: bool = False,
@@ -52,8 +51,6 @@ def install_command(
     Existing files keep all of their content; what they held before is copied beside them once.
 
     Args:
-        reduce_outputs --reduce-outputs/--no-reduce-outputs: Also store large tool outputs
-            separately as they come in. Unchanged if not given.
         advise: Only advise the host's own compaction, even where it could be replaced.
         room TOKENS>=0: Largest new context after a replaced compaction, in tokens; 0 means a share
             of the old one. Unchanged if not given.
@@ -63,7 +60,7 @@ def install_command(
     # Settings hold keys; a difference shows the lines around.
     clean = make_redactor().clean if dry_run else None
     place = _place(project=project)
-    place = place._replace(replacing=not advise, room=room, reducing=reduce_outputs)
+    place = place._replace(replacing=not advise, room=room)
     _show_report(install(host_named(host), place, dry_run=dry_run, shown=clean), json=json)
 
 
@@ -83,16 +80,15 @@ def uninstall_command(
     done = uninstall(host_named(host), _place(project=project), dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
     store = store_place(load_settings())
-    if purge and not dry_run:
-        for folder in _purge(store):
-            say(f"deleted {folder}")
+    if purge:
+        _purge(store, dry_run=dry_run)
     elif Path(store).exists():
         say(f"kept sessions stay in {store}; `kedgeline uninstall {host} --purge` deletes them")
 
 
-def _purge(store: str) -> list[str]:
-    """The folders of the archive and of the hooks, deleted. A database that others may share is for
-    those to delete who run it."""
+def _purge(store: str, *, dry_run: bool) -> None:
+    """Delete the archive, and what hooks and plugins keep of sessions. A database that others may
+    share is for those to delete who run it."""
     from shutil import rmtree
 
     from kedgeline.hosts import places
@@ -100,15 +96,13 @@ def _purge(store: str) -> list[str]:
 
     if "://" in store:
         raise typer.BadParameter(f"{store.split('@')[-1]} is a server; delete its tables there")
+    state = Path(places.home()).parent
     paths = [Path(store, f"{DATABASE}{ending}") for ending in ("", "-wal", "-shm")]
-    gone = [str(path) for path in paths if path.exists()]
-    for path in gone:
-        Path(path).unlink()
-    for folder in (Path(places.home()), Path(places.home()).parent / "opencode"):
-        if folder.is_dir():
-            rmtree(folder)
-            gone.append(str(folder))
-    return gone
+    paths += [state / name for name in ("hooks", "opencode", "openclaw", "cline")]
+    for path in filter(Path.exists, paths):
+        if not dry_run:
+            rmtree(path) if path.is_dir() else path.unlink()
+        say(f"{'would delete' if dry_run else 'deleted'} {path}")
 
 
 def _place(*, project: bool) -> InstallPlace:
@@ -209,12 +203,15 @@ def status(session: str | None = None, json: bool = False) -> None:
     what was put back, and what was saved. Exits with 1 if a session could not be followed.
 
     Args:
-        session <SESSION>: Show this one with what was put back; all of them if none is named.
+        session <SESSION>: Show this one with what was lost and what was put back. If none is named:
+            the session of the Claude Code that runs the command, else all of them.
     """
     from kedgeline.hosts import places
 
     every = places.followed_sessions()
     names = [str(one["session"]) for one in every]
+    if session is None and (own := surroundings().get("CLAUDE_CODE_SESSION_ID")) in names:
+        session = own
     begun = [name for name in names if session and name.startswith(session)]
     if session is not None and session not in names:
         if len(begun) != 1:
@@ -258,7 +255,6 @@ def _statuses(found: list[dict[str, Any]]) -> Any:
         ">compacted": lambda one: one.get("compactions") or 0,
         ">probes": probes,
         ">put back": lambda one: (one.get("last") or {}).get("put_back_tokens"),
-        ">saved": lambda one: one.get("saved_tokens") or 0,
         "seen": lambda one: _time_told(one.get("at")).removesuffix(" UTC"),
     }
     return rows_table(found, columns)
@@ -286,7 +282,6 @@ def _status_page(one: dict[str, Any]) -> Iterator[Any]:
             ("summary of the host", answers),
             ("put back", f"{last.get('put_back_tokens') or 0:,} tokens"),
         ]
-    rows.append(("saved on outputs", f"{one.get('saved_tokens') or 0:,} tokens"))
     yield table("", "", rows=rows)
     if questions := last.get("unanswered"):
         yield from ("", "what the summary of the host does not answer:")
@@ -298,6 +293,8 @@ def _status_page(one: dict[str, Any]) -> Iterator[Any]:
 def _replaced_told(replaced: dict[str, Any]) -> str:
     """What became of the compactions of a session that a host could have left to kedgeline."""
     parts = [f"{replaced['replaced']:,} replaced"]
+    if len(tokens := replaced["tokens"]) == 2:
+        parts[0] += f", the last from {tokens[0]:,} to {tokens[1]:,} tokens"
     parts += [f"{number:,} left to the host: {why}" for why, number in replaced["left"].items()]
     parts += [f"{replaced['own']:,} by the host without asking"] if replaced["own"] else []
     return "; ".join(parts)
@@ -369,7 +366,6 @@ SIGNS: dict[State, tuple[str, str]] = {
     "broken": ("✗", "bold red"),
 }
 EXTRAS = {
-    "mcp": ("mcp", "the tools of `kedgeline mcp`"),
     "web": ("uvicorn", "the viewer, `kedgeline web`"),
     "models": ("pydantic_ai", "prose by language models"),
     "prices": ("genai_prices", "what tokens cost"),

@@ -83,7 +83,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (status, "status"),
         (statusline, "statusline < status.json"),
         (hook, "hook --host codex < event.json"),
-        (mcp, "mcp --http 127.0.0.1:8765"),
+        (mcp, "mcp --session harbor"),
         (serve, "serve --window 200k"),
     ),
 }

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -27,99 +25,31 @@ from kedgeline.pipeline.read import plain_file
 from kedgeline.planning import POLICY
 from kedgeline.settings import load_settings
 
-if TYPE_CHECKING:
-    from kedgeline.hosts.mcp.server import Address
-    from kedgeline.hosts.mcp.sessions import Kept
 
-
-def mcp(
-    http: str | None = None,
-    token_file: Path | None = None,
-    allow_host: list[str] | None = None,
-    store: str | None = None,
-    session: str = "",
-    json: bool = False,
-) -> None:
+def mcp(store: str | None = None, session: str = "", json: bool = False) -> None:
     """Serve sessions to agents over the Model Context Protocol, until the client disconnects.
 
-    Without --http the client starts it and talks to it on stdin and stdout; messages go to stderr.
+    The client starts it and talks to it on stdin and stdout; messages go to stderr.
 
     Args:
-        http HOST:PORT: Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0
-            takes any.
-        token_file FILE: File with the token that clients must send; else KEDGELINE_MCP_TOKEN, else
-            one is generated and kept.
-        allow_host NAME: Also answer requests to this name; may be repeated. Needed to listen where
-            other machines reach it.
         session SESSION: Session for calls that name none; else the newest of this folder, or of
             one above.
-        json: Print one JSON object that describes the server, then serve; on stderr without --http.
+        json: Print one JSON object that describes the server on stderr, then serve.
     """
+    import logging
     from json import dumps
 
-    from kedgeline.hosts.mcp import check_extra
-
-    if http is None and (token_file or allow_host):
-        raise typer.BadParameter("--token-file and --allow-host need --http")
-    if http is not None:
-        check_extra()
     from kedgeline.hosts.mcp.sessions import opened
     from kedgeline.hosts.mcp.stdio import serve_stdio
-
-    log_to_stderr()
-    with closing(opened(store, session=session)) as kept:
-        if http is not None:
-            _serve_http(kept, http, token_file, tuple(allow_host or ()), json=json)
-            return
-        if json:
-            typer.echo(dumps(serving_as_json(kept)), err=True)
-        serve_stdio(kept)
-
-
-def log_to_stderr() -> None:
-    """Before the server is made: the SDK, which serves HTTP, would set up logging of its own."""
-    import logging
 
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="kedgeline mcp: %(levelname)s %(message)s"
     )
-
-
-def _serve_http(
-    kept: Kept, http: str, token_file: Path | None, hosts: tuple[str, ...], *, json: bool
-) -> None:
-    """Say where, and serve. What is wrong is told before the port is open."""
-    from kedgeline.hosts.mcp import server
-
-    wanted, token = server.address_of(http, hosts), server.token_from(token_file)
-    opened, address = server.listening(wanted)
-    with opened:
-        said = f"serving {address.url}; the token is in {token.place}"
-        _announce(serving_as_json(kept, address, token.place, hosts), said, json=json)
-        if not server.is_loopback(address.host):
-            say("warning: over plain HTTP others can read along; put TLS before it")
-        server.serve_http(kept, opened, token.value, hosts)
-
-
-def _announce(values: dict[str, Any], said: str, *, json: bool) -> None:
-    """Where it serves, also for a program that waits for that."""
-    say_done(values, said, json=json)
-    sys.stdout.flush()
-
-
-def serving_as_json(
-    kept: Kept, address: Address | None = None, token: str = "", hosts: Iterable[str] = ()
-) -> dict[str, Any]:
-    """The keys of `kedgeline mcp --json`. The token itself is in none of them."""
-    return {
-        "transport": "stdio" if address is None else "http",
-        "url": address.url if address else None,
-        "token_in": token or None,
-        "allowed_hosts": sorted(hosts),
-        "store": kept.clean(kept.place),
-        "session": kept.default or None,
-        "folder": str(kept.folder),
-    }
+    with closing(opened(store, session=session)) as kept:
+        if json:
+            about = {"store": kept.clean(kept.place), "session": kept.default or None}
+            typer.echo(dumps({**about, "folder": str(kept.folder)}), err=True)
+        serve_stdio(kept)
 
 
 def serve(
@@ -194,7 +124,8 @@ def web(
         with web_socket(port) as opened:
             place = f"http://{HOST}:{opened.getsockname()[1]}/?token={token}"
             place += f"#/s/{shown}" if shown else ""
-            _announce({"url": place}, f"serving {place}", json=json)
+            say_done({"url": place}, f"serving {place}", json=json)
+            sys.stdout.flush()
             if browser:
                 typer.launch(place)
             serve_pages(sessions, token, opened)

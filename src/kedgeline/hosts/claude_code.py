@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from glob import escape
-from json import dumps, loads
+from json import loads
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,6 @@ from kedgeline.hosts.shared import (
     FromTranscript,
     Host,
     InstallPlace,
-    Launch,
     Member,
     Message,
     OwnFile,
@@ -50,6 +49,7 @@ from kedgeline.hosts.shared import (
 if TYPE_CHECKING:
     from kedgeline.model import Transcript, Turn
 
+MODULE = "register.js"
 MODULES = {"modules": ["./register.js"]}
 """Beside the hooks of a plugin; a Claude Code that does not know of modules passes over them."""
 OWNER = {"name": SERVER}
@@ -63,7 +63,6 @@ class _ClaudeCode(Host):
         settings = SettingsFile(
             root / "settings.json",
             hooks=self.hooks(launch),
-            opt_in=self.opt_in,
             members=() if place.project else (status_line,),
             strict=True,
             switch="disableAllHooks",
@@ -82,11 +81,7 @@ class _ClaudeCode(Host):
         """A plugin of its own in the folder of skills, which Claude Code loads without being asked
         to: settings can name hooks that are programs, and no module."""
         folder, is_wanted = self.root(place) / "skills" / NAME, place.replacing is not False
-        module, about = (
-            register_text(place.launch, place.room or 0),
-            {"name": NAME, "author": OWNER},
-        )
-
+        module, about = filled(MODULE, self.constants(place)), {"name": NAME, "author": OWNER}
         return (
             described_file(folder / ".claude-plugin/plugin.json", about, is_wanted),
             OwnFile(folder / "hooks/register.js", module, comment="//", wanted=is_wanted),
@@ -98,23 +93,16 @@ class _ClaudeCode(Host):
         described = {"description": SUMMARY, "hooks": self.plugin_hooks(), **MODULES}
         # A folder below `commands` becomes the part before the colon; a plugin has that already.
         own = Host.plugin(replace(self, commands="commands"))
+        wait = REPLACE_SECONDS * 1_000
         return {
             ".claude-plugin/plugin.json": json_text(about),
             "hooks/hooks.json": json_text(described),
-            "hooks/register.js": register_text(BY_NAME),
+            "hooks/register.js": filled(
+                MODULE, {"KEDGELINE": BY_NAME.argv(), "MILLISECONDS": wait}
+            ),
             ".mcp.json": server_text(BY_NAME),
             **own,
         }
-
-
-def register_text(launch: Launch, room: int = 0) -> str:
-    """The module of the plugin, with how kedgeline is started here."""
-    blanks = {
-        "KEDGELINE = []": dumps(launch.argv()),
-        "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
-        "ROOM = 0": str(room),
-    }
-    return filled("register.js", blanks)
 
 
 def marketplace(folder: str = "./claude-code") -> str:
@@ -436,19 +424,17 @@ HOST = _ClaudeCode(
         recorded=recorded,
         rows=rows_in,
     ),
-    events={
-        "session start": "SessionStart",
-        "prompt": "UserPromptSubmit",
-        "tool output": "PostToolUse",
-        "tools done": "PostToolBatch",
-        "turn end": "Stop",
-        "sub-agent end": "SubagentStop",
-        "before compaction": "PreCompact",
-        "after compaction": "PostCompact",
-        "session end": "SessionEnd",
-    },
-    # Sources of a session; tools whose outputs can be replaced by something of their own shape.
-    matchers={"SessionStart": "startup|resume|clear|compact|fork", "PostToolUse": "Bash"},
+    events=(
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolBatch",
+        "Stop",
+        "SubagentStop",
+        "PreCompact",
+        "PostCompact",
+        "SessionEnd",
+    ),
+    matchers={"SessionStart": "startup|resume|clear|compact|fork"},
     shell=False,
     allows=True,
     next="start a new session of Claude Code: it reads hooks when a session starts",

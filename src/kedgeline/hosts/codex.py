@@ -26,11 +26,9 @@ from kedgeline.hosts.shared import (
     ServerTable,
     SettingsFile,
     Shape,
-    is_lead,
     json_text,
     manifest,
     server_text,
-    text_of,
     texts_of,
 )
 
@@ -175,21 +173,6 @@ def _is_open(path: Path) -> bool:
     return False
 
 
-def in_words(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
-    """All of it as one text: a summary of Codex's own has that place."""
-    parts = []
-    for item in found:
-        if item.get("type") == "function_call":
-            parts.append(f"called {item['name']} {item['arguments']}")
-        elif "output" in item:
-            parts.append(f"output: {text_of(item['output'])}")
-        elif is_lead(item):
-            parts += texts_of(item)
-        elif not is_fresh(item):
-            parts += [f"{item.get('role', '')}: {text}" for text in texts_of(item)]
-    return {"summary": "\n\n".join(parts)}
-
-
 def _given(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
     """With what Codex needs of a message."""
 
@@ -211,15 +194,15 @@ HOST = _Codex(
     usual=(".codex",),
     shape=Shape("openai-responses", list, _given),
     # No tool output: what a hook says of it is added to it, and would make it longer.
-    events={
-        "session start": "SessionStart",
-        "prompt": "UserPromptSubmit",
-        "turn end": "Stop",
-        "sub-agent end": "SubagentStop",
-        "before compaction": "PreCompact",
-        "after compaction": "PostCompact",
-        "session end": "SessionEnd",
-    },
+    events=(
+        "SessionStart",
+        "UserPromptSubmit",
+        "Stop",
+        "SubagentStop",
+        "PreCompact",
+        "PostCompact",
+        "SessionEnd",
+    ),
     matchers={"SessionStart": "startup|resume|clear|compact"},
     limits={"SessionEnd": END_SECONDS},
     # Codex writes context of more than 2,500 tokens to a file and shows its beginning; what is put
@@ -231,5 +214,4 @@ HOST = _Codex(
         "skipped until you do, and again after an update that changes them"
     ),
     trust="reads the files",
-    replaces_outputs=False,
 )

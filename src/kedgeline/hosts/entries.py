@@ -40,11 +40,11 @@ class Edited(NamedTuple):
     """What stayed although it is not as wanted, and why."""
 
 
-def put_in(text: str, wanted: SettingsFile, *, reduce: bool | None = None) -> Edited:
-    """The text with all entries that are wanted, each once and as this version writes it. None for
-    `reduce` leaves opt-in hooks as they are. Raises `Malformed`."""
+def put_in(text: str, wanted: SettingsFile) -> Edited:
+    """The text with all entries that are wanted, each once and as this version writes it. Raises
+    `Malformed`."""
     _check_shape(text, wanted)
-    made, done = _with_hooks(text, wanted, reduce)
+    made, done = _with_hooks(text, wanted)
     left = []
     for member in wanted.members:
         found = value_at(load_json(made), member.path, text)
@@ -107,15 +107,9 @@ def our_hooks(value: Any) -> Iterator[tuple[str, int, int]]:
                     yield event, number, place
 
 
-def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[str, list[str]]:
+def _with_hooks(text: str, wanted: SettingsFile) -> tuple[str, list[str]]:
     """One handler of ours for each event that is wanted, and what was done for that."""
-    there = list(our_hooks(load_json(text))) if wanted.hooks else []
-    events = {event for event, _, _ in there}
-    hooks = {
-        event: group
-        for event, group in wanted.hooks.items()
-        if event not in wanted.opt_in or reduce or (reduce is None and event in events)
-    }
+    there, hooks = list(our_hooks(load_json(text))) if wanted.hooks else [], wanted.hooks
     first = {event: (event, *more) for event, *more in reversed(there) if event in hooks}
     old = [one for one in there if one not in first.values()]
     text = _without_hooks(text, old)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from json import dumps, loads
-from pathlib import Path
 from typing import Any
 
 from kedgeline.hosts.shared import (
@@ -19,7 +18,6 @@ from kedgeline.hosts.shared import (
     REPLACE,
     REPLACE_SECONDS,
     SERVER,
-    SUMMARY,
     SUMMARY_ROOM,
     Host,
     InstallPlace,
@@ -32,49 +30,31 @@ from kedgeline.hosts.shared import (
     as_given,
     blocks_of,
     by_launch,
-    described_file,
-    filled,
     in_words,
     json_text,
     manifest,
     server_member,
     text_named,
     texts_of,
-    view_file,
 )
 
 # OpenCode: TypeScript that calls kedgeline and names its server; skill and commands as files.
 
-REDUCING = "REDUCE_OUTPUTS: boolean = "
-ADVISING = "REPLACING: string[] = []"
-
 
 class _OpenCode(Host):
-    def seam(self, place: InstallPlace) -> Path:
-        return self.root(place) / "plugins" / f"{NAME}.ts"
+    def is_replacing(self, seam: str) -> bool:
+        return "REPLACING: string[] = []" not in seam
 
-    def choices(self, seam: str) -> tuple[bool, bool | None]:
-        return ADVISING not in seam, f"{REDUCING}true" in seam
-
-    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        path = root / "plugins" / f"{NAME}.ts"
-        plugin = OwnFile(path, plugin_text(place), comment="//")
-        return (plugin, *super().own_files(root, place))
-
-
-def plugin_text(place: InstallPlace) -> str:
-    """The plugin, with how kedgeline is started here and what the user chose."""
-    launch, replaces = place.launch, place.replacing is not False
-    blanks = {
-        "KEDGELINE: string[] = []": dumps(launch.argv(HOOK, f"{HOST}{OPENCODE.name}")),
-        ADVISING: dumps(launch.argv(REPLACE, OPENCODE.name) if replaces else []),
-        "SERVER: string[] = []": dumps(launch.argv(MCP)),
-        "ROOM = 0": str(place.room or 0),
-        "const MILLISECONDS = 0": f"{HOOK_SECONDS * 1_000:_}",
-        "REPLACE_MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
-        f"{REDUCING}false": dumps(bool(place.reducing)),
-    }
-    return filled("opencode.ts", blanks)
+    def constants(self, place: InstallPlace) -> dict[str, Any]:
+        launch, replaces = place.launch, place.replacing is not False
+        return {
+            "KEDGELINE": launch.argv(HOOK, f"{HOST}{self.name}"),
+            "REPLACING": launch.argv(REPLACE, self.name) if replaces else [],
+            "SERVER": launch.argv(MCP),
+            "ROOM": place.room or 0,
+            "MILLISECONDS": HOOK_SECONDS * 1_000,
+            "REPLACE_MILLISECONDS": REPLACE_SECONDS * 1_000,
+        }
 
 
 OPENCODE = _OpenCode(
@@ -84,26 +64,13 @@ OPENCODE = _OpenCode(
     variable="XDG_CONFIG_HOME",
     usual=(".config",),
     below="opencode",
+    files=((f"plugins/{NAME}.ts", "opencode.ts"),),
     shape=Shape("openai-chat", list, in_words, SUMMARY_ROOM),
     next="start OpenCode again: it reads plugins when it starts",
 )
 
 
 # pi: TypeScript in its folder of extensions.
-
-
-class _Pi(Host):
-    def seam(self, place: InstallPlace) -> Path:
-        return self.root(place) / "extensions" / f"{NAME}.ts"
-
-    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        blanks = {
-            "KEDGELINE: string[] = []": dumps(place.launch.argv()),
-            "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
-            "ROOM = 0": str(place.room or 0),
-        }
-        path = root / "extensions" / f"{NAME}.ts"
-        return (OwnFile(path, filled("pi.ts", blanks), comment="//"),)
 
 
 def from_pi(messages: Sequence[Message]) -> list[Message]:
@@ -153,12 +120,14 @@ def to_pi(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, Any]:
     return {"messages": as_given(found, rows, from_pi, fresh)}
 
 
-PI = _Pi(
+PI = Host(
     name="pi",
+    advises=False,
     title="pi",
     in_project=".pi",
     variable="PI_CODING_AGENT_DIR",
     usual=(".pi", "agent"),
+    files=((f"extensions/{NAME}.ts", "pi.ts"),),
     shape=Shape("openai-chat", from_pi, in_words, SUMMARY_ROOM),
     next="start pi again: it reads extensions when it starts",
 )
@@ -167,29 +136,29 @@ PI = _Pi(
 # OpenClaw: a context engine in its folder of extensions.
 
 
-class _OpenClaw(Host):
-    def seam(self, place: InstallPlace) -> Path:
-        return self.root(place) / "extensions" / NAME / "view.js"
-
-    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        folder = root / "extensions" / NAME
-        schema = {"type": "object", "additionalProperties": False, "properties": {}}
-        about = {"id": NAME, "name": NAME, "kind": "context-engine", "configSchema": schema}
-        package = {**PACKAGE, "openclaw": {"extensions": ["./index.js"]}}
-        return (
-            OwnFile(folder / "index.js", text_named("openclaw.js"), comment="//"),
-            view_file(self.name, folder, place),
-            described_file(folder / "openclaw.plugin.json", about),
-            described_file(folder / "package.json", package),
-        )
-
-
-OPENCLAW = _OpenClaw(
+OPENCLAW = Host(
     name="openclaw",
+    advises=False,
     title="OpenClaw",
     in_project=".openclaw",
     variable="OPENCLAW_STATE_DIR",
     usual=(".openclaw",),
+    files=(
+        (f"extensions/{NAME}/view.js", "view.js"),
+        (f"extensions/{NAME}/index.js", "openclaw.js"),
+    ),
+    described={
+        f"extensions/{NAME}/openclaw.plugin.json": {
+            "id": NAME,
+            "name": NAME,
+            "kind": "context-engine",
+            "configSchema": {"type": "object", "additionalProperties": False, "properties": {}},
+        },
+        f"extensions/{NAME}/package.json": {
+            **PACKAGE,
+            "openclaw": {"extensions": ["./index.js"]},
+        },
+    },
     shape=Shape("openai-chat", from_pi, to_pi),
     next=(
         f"run `openclaw config set plugins.slots.contextEngine {NAME}` and `openclaw config set "
@@ -200,24 +169,6 @@ OPENCLAW = _OpenClaw(
 
 
 # Hermes: a context engine in a folder of its own.
-
-
-class Hermes(Host):
-    def seam(self, place: InstallPlace) -> Path:
-        return self.root(place) / "plugins" / NAME / "__init__.py"
-
-    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        folder = root / "plugins" / NAME
-        about = f"name: {NAME}\nversion: '1'\ndescription: {dumps(SUMMARY)}\n"
-        blanks = {
-            "KEDGELINE = []": dumps(place.launch.argv()),
-            "SECONDS = 0": str(REPLACE_SECONDS),
-            "ROOM = 0": str(place.room or 0),
-        }
-        return (
-            OwnFile(folder / "plugin.yaml", about),
-            OwnFile(folder / "__init__.py", filled("hermes.txt", blanks)),
-        )
 
 
 def _as_hermes(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
@@ -231,12 +182,17 @@ def _as_hermes(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]
     return {"messages": [plain(one) for one in found]}
 
 
-HERMES = Hermes(
+HERMES = Host(
     name="hermes",
+    advises=False,
     title="Hermes",
     in_project=".hermes",
     variable="HERMES_HOME",
     usual=(".hermes",),
+    files=(
+        (f"plugins/{NAME}/__init__.py", "hermes.txt"),
+        (f"plugins/{NAME}/plugin.yaml", "hermes.yaml"),
+    ),
     shape=Shape("openai-chat", list, _as_hermes),
     next=(
         f"run `hermes plugins enable {NAME}` and `hermes config set context.engine {NAME}`; "
@@ -247,24 +203,6 @@ HERMES = Hermes(
 
 # Cline: a plugin that builds the messages of each request. Its conversation is as Anthropic's, but
 # for the outputs of calls, which are what each tool makes of them.
-
-LIMIT = 100_000
-"""Tokens from where on a conversation is compacted: half of what most models take."""
-
-
-class _Cline(Host):
-    def seam(self, place: InstallPlace) -> Path:
-        return self.root(place) / "plugins" / NAME / "view.js"
-
-    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        folder = root / "plugins" / NAME
-        plugin = {"paths": ["./index.js"], "capabilities": ["messageBuilders"]}
-        index = filled("cline.js", {"LIMIT = 0": f"{LIMIT:_}"})
-        return (
-            OwnFile(folder / "index.js", index, comment="//"),
-            view_file(self.name, folder, place),
-            described_file(folder / "package.json", {**PACKAGE, "cline": {"plugins": [plugin]}}),
-        )
 
 
 def _output(content: Any) -> str:
@@ -305,12 +243,20 @@ def _as_cline(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, An
     return {"messages": as_given(found, rows, from_cline, fresh)}
 
 
-CLINE = _Cline(
+CLINE = Host(
     name="cline",
+    advises=False,
     title="Cline",
     in_project=".cline",
     variable="CLINE_DIR",
     usual=(".cline",),
+    files=((f"plugins/{NAME}/view.js", "view.js"), (f"plugins/{NAME}/index.js", "cline.js")),
+    described={
+        f"plugins/{NAME}/package.json": {
+            **PACKAGE,
+            "cline": {"plugins": [{"paths": ["./index.js"], "capabilities": ["messageBuilders"]}]},
+        }
+    },
     shape=Shape("anthropic", from_cline, _as_cline),
     next="start Cline again: it reads plugins when it starts",
 )
@@ -374,16 +320,10 @@ GEMINI_CLI = _GeminiCli(
     # for, before every request, and what it answers reaches no summariser. So is SessionStart: what
     # it answers is forgotten when the session is taken up again, and the transcript that it names
     # is not the one of a session that is taken up again.
-    events={
-        "prompt": "BeforeAgent",
-        "tools done": "AfterTool",
-        "turn end": "AfterAgent",
-        "session end": "SessionEnd",
-    },
+    events=("BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
     second=1_000,
     labels={"name": NAME},  # `/hooks` shows it
     toml_commands=True,
     next="start Gemini CLI again: it reads hooks and extensions when it starts",
     trust="runs the hooks",
-    replaces_outputs=False,
 )

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
 from kedgeline.hosts import places
@@ -29,9 +27,6 @@ for hours before the next word of the user, and calls for nothing else that coul
 SILENT = ("gemini-cli",)
 """Hosts that do not call after a compaction: all that is put back goes with the next word or call.
 """
-REPLACING = ("claude-code", "opencode")
-"""Hosts that take another text in the place of a tool's output. Codex has no such answer; Gemini
-CLI adds to an output, and can only replace it by the output of another tool or a refusal."""
 UNTOLD = ("claude-code",)
 """Hosts that do not call before a compaction of which kedgeline made the new context."""
 SAME: dict[str, str] = {
@@ -42,10 +37,8 @@ SAME: dict[str, str] = {
     "session.idle": "Stop",
     "session.compacted": "PostCompact",
     "experimental.session.compacting": "PreCompact",
-    "tool.execute.after": "PostToolUse",
 }
-"""Events of other hosts, under the names that Claude Code has for them. Gemini CLI does not let an
-output be replaced: what it tells of a call is no more than that one is done."""
+"""Events of other hosts, under the names that Claude Code has for them."""
 CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolBatch")
 """Events whose answer may add to the context."""
 WORKING = ("PostToolUse", "PostToolBatch")
@@ -69,30 +62,14 @@ LOOK_EVERY = 0.01
 LARGEST, LARGEST_STATUS = 50_000_000, 1_000_000
 """Bytes of an event, and of what is new in a transcript, that are read; of what a host tells of its
 state."""
-LARGE = 24_000
-"""Characters from which on an output is looked at: some 6,000 tokens. Nothing heavy is loaded for
-less."""
 FAILURE_SHOWN = 300
 """Characters of a failure that its user is told."""
-LEFT = 1_500
-"""Tokens that are left of it: head, tail and the lines that tell of errors."""
-FIELDS = ("stdout", "output", "llmContent")
-"""Where hosts have the text of an output."""
-ERRORS = "stderr"
-"""Where hosts have what a program told of errors, beside its output."""
-APART = "persistedOutputPath"
-"""Where Claude Code says that it has put the output into a file: it shows the model the beginning
-of that, whatever a hook answers. The worker keeps the whole."""
-ENCODED = "data:"
-"""What begins so is an image or the like: a part of it is nothing."""
 LISTED, SNAPSHOT = b'{"$set"', b"<state_snapshot>"
 """How the record of a compaction of Gemini CLI begins, and what stands in it. The record of a
 session that is resumed looks the same where it was compressed before: then a look too many is
 taken."""
 STANDARD = (0, 1, 2)
 """Descriptors of input, output and errors."""
-_PLAIN_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
-"""An id that may stand in a line for a shell; any other is known by its hash."""
 
 
 class HookEvent(NamedTuple):
@@ -254,12 +231,7 @@ def _give_up() -> None:
 
 
 def _prepared(event: HookEvent, folder: str) -> _Answer:
-    """Nothing is worked out here, but where an output is too large."""
-    if event.name == "PostToolUse":
-        output = _reduced(event)
-        if event.agent:
-            return _Answer(_adding(event, "", output))
-        return _with_lacking(event, folder, output=output)
+    """Nothing is worked out here."""
     if event.agent:
         return _Answer()
     if event.name == "SessionStart" and event.source == "clear":
@@ -273,7 +245,7 @@ def _prepared(event: HookEvent, folder: str) -> _Answer:
         summary = event.fields.get("compact_summary")
         told = summary if isinstance(summary, str) else ""
         places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
-    elif event.name in ("SessionStart", "UserPromptSubmit", "PostToolBatch"):
+    elif event.name in CONTEXT_EVENTS:
         return _unasked(event, folder) if event.host in SILENT else _with_lacking(event, folder)
     return _Answer()
 
@@ -300,27 +272,23 @@ def _put_back(event: HookEvent, folder: str) -> _Answer:
     return _with_lacking(event, folder, places.kept(folder, places.RULES))
 
 
-def _with_lacking(event: HookEvent, folder: str, rules: str = "", output: Any = None) -> _Answer:
+def _with_lacking(event: HookEvent, folder: str, rules: str = "") -> _Answer:
     """What is lacking is taken last: whatever goes wrong before, it is still there. In a context of
     our own nothing is."""
     if _is_ours(folder):
         places.forget(folder, places.LACKING)
-        return _Answer(_adding(event, "", output))
+        return _Answer()
     lacking = places.taken(folder, places.LACKING)
     text = "\n\n".join(filter(None, (rules, lacking)))
-    return _Answer(_adding(event, text, output), rules, lacking)
+    return _Answer(_adding(event, text), rules, lacking)
 
 
-def _adding(event: HookEvent, text: str, output: Any = None) -> str:
-    """The answer that puts a text into the context, and another `output` in the place of a tool's;
-    nothing where the host has no place for it."""
-    if event.name not in CONTEXT_EVENTS or not (text or output is not None):
+def _adding(event: HookEvent, text: str) -> str:
+    """The answer that puts a text into the context; nothing where the host has no place for it."""
+    if event.name not in CONTEXT_EVENTS or not text:
         return ""
-    told = {"hookEventName": event.fields.get("hook_event_name", event.name)}
-    if text:
-        told["additionalContext"] = text
-    if output is not None:
-        told["updatedToolOutput"] = output
+    name = event.fields.get("hook_event_name", event.name)
+    told = {"hookEventName": name, "additionalContext": text}
     return json.dumps({"hookSpecificOutput": told})
 
 
@@ -461,66 +429,6 @@ def _has_failed(process: int) -> bool:
     except ChildProcessError:
         return False
     return ended is not None and ended.si_status != 0
-
-
-# A large output made shorter as it comes in: the whole of it is kept, and what stands in its place
-# says where.
-
-
-def _reduced(event: HookEvent) -> Any:
-    try:
-        return reduced(event)
-    except Exception as error:  # noqa: BLE001 (the output stays as it is)
-        places.log(f"{event.session}: an output stays whole: {type(error).__name__}: {error}")
-        return None
-
-
-def reduced(event: HookEvent) -> Any:
-    """What the host is to show the model in the place of an output, in the same shape; None where
-    it stays as it is."""
-    told, call_id = event.fields.get("tool_response"), event.fields.get("tool_use_id")
-    if event.host not in REPLACING or not isinstance(call_id, str) or not call_id:
-        return None
-    if not _PLAIN_ID.fullmatch(call_id):
-        call_id = "call-" + sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
-    if isinstance(told, str):
-        return _shorter(told, event, call_id) if _is_large(told) else None
-    if not isinstance(told, dict) or told.get("isImage") is True or told.get(APART):
-        return None
-    changed = {}
-    if name := next((name for name in FIELDS if _is_large(told.get(name))), ""):
-        changed[name] = _shorter(told[name], event, call_id)
-    if _is_large(told.get(ERRORS)):  # kept apart: an id has one text
-        changed[ERRORS] = _shorter(told[ERRORS], event, f"{call_id}-{ERRORS}")
-    return {**told, **changed} if changed else None
-
-
-def _is_large(text: object) -> bool:
-    return isinstance(text, str) and len(text) >= LARGE and not text.startswith(ENCODED)
-
-
-def _shorter(text: str, event: HookEvent, call_id: str) -> str:
-    from kedgeline.hosts.opening import opened_session
-    from kedgeline.model import ToolCall
-    from kedgeline.text.shortening import shortened
-
-    given = event.fields.get("tool_input")
-    call = ToolCall(
-        id=call_id,
-        tool=str(event.fields.get("tool_name") or ""),
-        parameters=given if isinstance(given, dict) else {},
-    )
-    with opened_session(event.session) as session:
-        mark = session.keep_output(call, text)
-        count = session.keeping.counter.count
-        left = shortened(text, room=LEFT, count=count)
-        shorter = (
-            f"{left}\n[kedgeline left out a part of this output, and kept all of it: "
-            f"kedgeline show {event.session} {mark}]"
-        )
-        line = f"{count(text)} {count(shorter)}"
-    places.add_line(places.folder_of(event.session), places.REDUCED, line)
-    return shorter
 
 
 # Gemini CLI does not tell of a compaction: its transcript does.

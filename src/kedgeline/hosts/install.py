@@ -21,7 +21,13 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
+from kedgeline.errors import (
+    FileRefused,
+    KedgelineError,
+    OutputUnwritable,
+    UnknownName,
+    UserError,
+)
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
 from kedgeline.hosts import claude_code, codex, extensions
 from kedgeline.hosts.entries import (
@@ -142,6 +148,9 @@ def install(
 ) -> Report:
     """Put kedgeline into a host. Raises before anything is written where a file cannot be
     merged."""
+    if place.replacing is False and not host.advises:
+        why = f"leave out --advise, or run `kedgeline uninstall {host.name}`"
+        raise UserError(f"the compaction of {host.title} can be replaced but not advised; {why}")
     place = host.chosen(place)
     ground = _ground(host, place)
     edits = [_edit(piece, ground, place) for piece in host.pieces(place)]
@@ -344,7 +353,7 @@ def _found(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool)
     elif removing:
         wanted = _without(piece, data, backup)
     else:
-        wanted = _with(piece, data, place.reducing)
+        wanted = _with(piece, data)
     # A file that is replaced as a whole could be although it is read-only: that is refused.
     if data != wanted.after and held and not held.mode & stat.S_IWUSR:
         how = f"allow writing with chmod u+w {real}, or change its source"
@@ -382,10 +391,10 @@ def _own(piece: OwnFile, data: bytes | None, plugin: Collection[str], *, removin
     return Wanted(after, ("written",) if after != data else ())
 
 
-def _with(piece: SettingsFile | ServerTable, data: bytes | None, reduce: bool | None) -> Wanted:
+def _with(piece: SettingsFile | ServerTable, data: bytes | None) -> Wanted:
     text, encoded = _decoded(data or b"")
     if isinstance(piece, SettingsFile):
-        made, is_new = put_in(text, piece, reduce=reduce), not has_ours(text, piece)
+        made, is_new = put_in(text, piece), not has_ours(text, piece)
     else:
         made, is_new = put_in_table(text, piece), not take_out_table(text, piece).done
     if not made.done:  # a file that is not there and gets nothing stays away

@@ -51,8 +51,6 @@ GIVEN = "given"
 characters."""
 PUT_BACK = "put-back.md"
 """What the host was handed after its last compaction, for its user to read."""
-REDUCED = "reduced"
-"""A line for each output that was made shorter: its tokens before and after."""
 COMPACTIONS = "replaced"
 """A line for each thing that happened to a compaction of the main conversation: `asked`, then
 `replaced BEFORE AFTER MILLISECONDS` or `left WHY`; `own` where the host made one by itself."""
@@ -263,14 +261,11 @@ def status_of(session: str) -> dict[str, Any]:
     replaced, window = replaced_in(folder), kept(folder, WINDOW)
     if not found and not failure and not replaced:
         return {}
-    lines = (line.split() for line in kept(folder, REDUCED).splitlines())
-    pairs = [line for line in lines if len(line) == len(("before", "after"))]
     return {
         "session": session,
         **found,
         **({"window": int(window)} if window.isdecimal() else {}),
         "put_back": kept(folder, PUT_BACK).strip(),
-        "saved_tokens": sum(int(a) - int(b) for a, b in pairs if (a + b).isdecimal()),
         "replaced": replaced,
         "failure": failure or None,
     }
@@ -286,10 +281,12 @@ def read_status(folder: str) -> dict[str, Any]:
 
 
 def replaced_in(folder: str) -> dict[str, Any] | None:
-    """Of the compactions of a session: how many were replaced, how many the host made without
-    asking, how many were left to it and why, and why the last one was; None where none was."""
+    """Of the compactions of a session: how many were replaced, the tokens of the last one before
+    and after, how many the host made without asking, how many were left to it and why, and why the
+    last one was; None where none was."""
     replaced = own = 0
     left: dict[str, int] = {}
+    tokens: list[int] = []
     before = last_left = ""
     for line in kept(folder, COMPACTIONS).splitlines():
         what, _, why = line.partition(" ")
@@ -300,16 +297,24 @@ def replaced_in(folder: str) -> dict[str, Any] | None:
             left[why] = left.get(why, 0) + 1
         elif what == "own" and before != "left":  # else it is counted already
             own += 1
-        replaced += what == "replaced"
+        if what == "replaced":
+            replaced += 1
+            tokens = [int(one) for one in why.split()[:2] if one.isdecimal()]
         last_left = why if what == "left" else "" if what == "replaced" else last_left
         before = what
     if not (replaced or own or left):
         return None
-    return {"replaced": replaced, "own": own, "left": left, "last_left": last_left or None}
+    return {
+        "replaced": replaced,
+        "tokens": tokens,
+        "own": own,
+        "left": left,
+        "last_left": last_left or None,
+    }
 
 
 def line_for(told: dict[str, Any]) -> str:
-    """Context used, the last compaction and its score, what was put back, what was saved; or what
+    """Context used, the last compaction and its score, what was put back; or what
     keeps kedgeline from working."""
     window, session = told.get("context_window"), told.get("session_id")
     status = status_of(named(session)) if isinstance(session, str) and session else {}
@@ -339,6 +344,5 @@ def line_for(told: dict[str, Any]) -> str:
         f"probes {score:.2f}{with_us}" if isinstance(score, int | float) else "",
         f"{last['put_back_tokens']:,} tokens put back" if last.get("put_back_tokens") else "",
         f"{freed:,} freed" if freed > 0 else "",
-        f"{status['saved_tokens']:,} saved on outputs" if status.get("saved_tokens") else "",
     )
     return " · ".join(part for part in parts if part)

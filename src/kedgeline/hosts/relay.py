@@ -20,9 +20,9 @@ import msgspec
 
 from kedgeline.errors import UserError
 from kedgeline.hosts import places
-from kedgeline.hosts.codex import in_words, is_fresh
+from kedgeline.hosts.codex import is_fresh
 from kedgeline.hosts.replacement import HostRequest, host_compacted
-from kedgeline.hosts.shared import REPLACE_SECONDS, SUMMARY_ROOM, Message, Shape, texts_of
+from kedgeline.hosts.shared import REPLACE_SECONDS, SUMMARY_ROOM, Message, Shape, in_words, texts_of
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")

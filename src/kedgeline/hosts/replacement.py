@@ -3,7 +3,8 @@ host would have summarised and gives back what the agent goes on with. No model 
 
 One contract for all hosts, JSON in and out. Asked: `messages` in the host's shape, and of
 `session`, `agent`, `transcript`, `trigger`, `instructions`, `previousSummary` (which they begin
-behind), `tokens` (what the host says that its context has) and `room`, whatever the host knows.
+behind), `tokens` (what the host says that its context has), `window` and `room`, whatever the host
+knows.
 Answered: `messages` to go on with, or a `summary` of all of them. No answer means that the host
 must compact by itself; the reason stands in the log and in `kedgeline status`."""
 
@@ -21,9 +22,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, UnknownName, UserError
-from kedgeline.hosts import ahead, places
-from kedgeline.hosts.ahead import Ahead, Mark
-from kedgeline.hosts.opening import opened_store
+from kedgeline.hosts import places, prepared
+from kedgeline.hosts.prepared import Mark, Preparation
 from kedgeline.hosts.shared import (
     TEXTS,
     FromTranscript,
@@ -34,6 +34,7 @@ from kedgeline.hosts.shared import (
     is_lead,
     texts_of,
 )
+from kedgeline.hosts.store import opened_store
 from kedgeline.model import ToolCall, Transcript
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
@@ -71,6 +72,8 @@ class HostRequest(
     """The user's words behind `/compact`."""
     previous: str | None = ""
     tokens: int | None = 0
+    window: int | None = 0
+    """Tokens that its model takes, where the host knows."""
     room: int | None = 0
     """Tokens that the new context may have; 0 for a share of what it has."""
 
@@ -88,7 +91,7 @@ def replacement(
     asked: HostRequest,
     store: Store,
     shape: Shape | None = None,
-    known: Ahead | None = None,
+    known: Preparation | None = None,
     **keeping: Any,
 ) -> HostAnswer:
     """Keep the conversation in the store, compact it there, and give it back as the host writes it,
@@ -144,7 +147,7 @@ def _made(context: Transcript, shape: Shape, start: int, freed: int) -> _Made:
     return _Made(messages, thoughts, freed)
 
 
-def _taken_up(session: Session, shape: Shape, mark: Mark, known: Ahead) -> _Made | None:
+def _taken_up(session: Session, shape: Shape, mark: Mark, known: Preparation) -> _Made | None:
     """With the compaction that was prepared, if it still stands; what came since stays as it
     was."""
     record = known.ready.record if known.ready else None
@@ -182,7 +185,7 @@ def _fitting(
     return fitting, {"window": full, "overhead": beside, "provider": shape.provider}
 
 
-def _standing(session: Session, rows: Sequence[Message], known: Ahead | None) -> Mark | None:
+def _standing(session: Session, rows: Sequence[Message], known: Preparation | None) -> Mark | None:
     """How much of the host's messages is there. What the worker put there and the user has gone
     back from is taken back."""
     journal = Journal(session.store, session.name)
@@ -198,7 +201,7 @@ def _bring_up(
 ) -> bool:
     """Put behind the session what it has not yet; whether that was done. `whole` is done only with
     what the host's own file says."""
-    rows = ahead.behind(asked.messages, mark) if mark else asked.messages
+    rows = prepared.rows_after(asked.messages, mark) if mark else asked.messages
     new = shape.taken(rows)
     if mark is None:
         if asked.previous and next(session.turns(), None) is None:
@@ -346,16 +349,18 @@ def host_compacted(host: str, asked: HostRequest, shape: Shape | None = None) ->
     folder = places.folder_of(places.named(asked.session or "unnamed"))
     began = time.monotonic()
     _note(folder, asked, "asked")
+    if asked.window:
+        places.keep(folder, places.WINDOW, str(asked.window).encode())
     try:
-        with opened_store() as (store, keeping), ahead.alone(folder, ANSWER_WAITS):
+        with opened_store() as (store, keeping), prepared.locked(folder, ANSWER_WAITS):
             name = session_of(host, asked)
-            known = None if asked.agent else ahead.kept(folder, name)
+            known = None if asked.agent else prepared.load(folder, name)
             answer = replacement(host, asked, store, shape, known, **keeping)
             if not asked.agent:
-                begun = ahead.begun(name, asked.messages, 0).with_mark(
+                begun = prepared.new_preparation(name, asked.messages, 0).with_mark(
                     asked.messages, Journal(store, name)
                 )
-                ahead.keep(folder, replace(begun, answered=True))
+                prepared.save(folder, replace(begun, answered=True))
     except Exception as error:
         why = str(error) if isinstance(error, KedgelineError) else type(error).__name__
         _note(folder, asked, f"left {' '.join(why.split())[:MOST_WHY]}")
@@ -375,11 +380,11 @@ def make_ready(host: str, session: str, transcript: str, folder: str) -> None:
     asked = HostRequest(messages=rows, session=session, transcript=transcript)
     with opened_store() as (store, keeping):
         kept = Session(session_of(host, asked), store, **keeping)
-        with ahead.alone(folder, WORKER_WAITS):
-            known = _followed(kept, shape, asked, ahead.kept(folder, kept.name))
+        with prepared.locked(folder, WORKER_WAITS):
+            known = _followed(kept, shape, asked, prepared.load(folder, kept.name))
             if known is None:
                 return
-            ahead.keep(folder, known)
+            prepared.save(folder, known)
         tokens = kept.context_tokens().total
         if tokens < LEAST or tokens - known.tokens < EACH * tokens:
             return
@@ -389,19 +394,19 @@ def make_ready(host: str, session: str, transcript: str, folder: str) -> None:
             return
         made = _made(fitting.context(ready), shape, ready.record.compaction.plan.cut, 0)
         view, thoughts = msgspec.json.encode(made.messages), tuple(made.thoughts)
-        with ahead.alone(folder, WORKER_WAITS):
-            if ahead.kept(folder, kept.name) == known:
+        with prepared.locked(folder, WORKER_WAITS):
+            if prepared.load(folder, kept.name) == known:
                 made_ready = {"tokens": tokens, "ready": ready, "view": view, "thoughts": thoughts}
-                ahead.keep(folder, replace(known, **made_ready))
+                prepared.save(folder, replace(known, **made_ready))
 
 
 def _followed(
-    session: Session, shape: Shape, asked: HostRequest, known: Ahead | None
-) -> Ahead | None:
+    session: Session, shape: Shape, asked: HostRequest, known: Preparation | None
+) -> Preparation | None:
     """With the messages in the session; None where there is nothing to be done."""
     rows, journal = asked.messages, Journal(session.store, session.name)
-    if known is None or not known.begins(rows):
-        known = ahead.begun(session.name, rows, journal.count())
+    if known is None or not known.starts_like(rows):
+        known = prepared.new_preparation(session.name, rows, journal.count())
     if known.answered:
         return None
     mark = _standing(session, rows, known)

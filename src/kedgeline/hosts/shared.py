@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kedgeline.model import Transcript
@@ -89,8 +89,6 @@ class InstallPlace(NamedTuple):
     """Whether the host's compaction is replaced where that can be; else it is only advised."""
     room: int | None = None
     """Tokens that a new context may have; 0 for a share of what there was."""
-    reducing: bool | None = None
-    """Whether large tool outputs are kept apart as they come in."""
 
     def folder(self, variable: str, *usual: str) -> Path:
         """A folder of a host: what its variable says, or the usual one in the user's home."""
@@ -135,8 +133,6 @@ class SettingsFile(NamedTuple):
     path: Path
     hooks: Mapping[str, Mapping[str, Any]] = {}
     """By event: the group that is put behind the others of that event."""
-    opt_in: frozenset[str] = frozenset()
-    """The events of those that only reduce tool outputs."""
     members: tuple[Member, ...] = ()
     strict: bool = False
     """Whether the host ignores the whole file where it has a comment or a comma too many."""
@@ -192,19 +188,6 @@ def described_file(path: Path, value: Mapping[str, Any], wanted: bool = True) ->
     return OwnFile(path, json_text(value), says, ending='",', opening="{\n", wanted=wanted)
 
 
-def view_file(host: str, folder: Path, place: InstallPlace) -> OwnFile:
-    """What plugins share that give the view of each request."""
-    from json import dumps
-
-    blanks = {
-        "KEDGELINE = []": dumps(place.launch.argv()),
-        'HOST = ""': dumps(host),
-        "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
-        "ROOM = 0": str(place.room or 0),
-    }
-    return OwnFile(folder / "view.js", filled("view.js", blanks), comment="//")
-
-
 @cache
 def text_named(name: str) -> str:
     """Words that hosts are given, one file each."""
@@ -213,13 +196,21 @@ def text_named(name: str) -> str:
     return files("kedgeline.hosts").joinpath("texts", name).read_text("utf-8")
 
 
-def filled(name: str, blanks: Mapping[str, str]) -> str:
-    """A text of a host's language with its blanks filled in: `KEDGELINE = []` and the like."""
-    text = text_named(name)
-    for blank, value in blanks.items():
-        assert blank in text, (name, blank)
-        text = text.replace(blank, f"{blank.partition('=')[0]}= {value}", 1)
-    return text
+def filled(name: str, values: Mapping[str, Any]) -> str:
+    """A text in a host's language with its constants set: `KEDGELINE = []` and the like."""
+    from json import dumps
+
+    def line(found: re.Match[str]) -> str:
+        value = values.get(found[2], text := found[3])
+        if value is text:
+            return found[0]
+        return found[1] + (f"{value:_}" if type(value) is int else dumps(value))
+
+    return re.sub(r"^((?:const )?(\w+)(?:: \S+)? = )(.*)$", line, text_named(name), flags=re.M)
+
+
+COMMENTS = {".js": "//", ".ts": "//", ".py": "#", ".yaml": "#"}
+"""What a line begins with that is no code."""
 
 
 def by_launch(text: str, launch: Launch) -> str:
@@ -354,36 +345,24 @@ def is_lead(message: Message) -> bool:
 
 
 def in_words(messages: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
-    """Messages of OpenAI's chat as one text, for a host that has room for a summary and keeps what
-    it likes."""
+    """Messages of OpenAI's chat, or items of its Responses, as one text: for a host that has room
+    for a summary and keeps what it likes."""
     parts = []
-    for message in messages:
-        if message["role"] == "system":
+    for one in messages:
+        role, calls = one.get("role", ""), [call["function"] for call in one.get("tool_calls", ())]
+        if role == "system":
             continue
-        who = {"tool": "output: "}.get(message["role"], f"{message['role']}: ")
-        who = "" if is_lead(message) else who
-        parts += [f"{who}{text}" for text in texts_of(message)]
-        for call in message.get("tool_calls") or ():
-            parts.append(f"called {call['function']['name']} {call['function']['arguments']}")
+        who = "" if is_lead(one) else "output: " if role == "tool" else f"{role}: "
+        parts += [f"{who}{text}" for text in texts_of(one)]
+        parts += [f"output: {text_of(one['output'])}"] if "output" in one else []
+        calls += [one] if one.get("type") == "function_call" else []
+        parts += [f"called {call['name']} {call['arguments']}" for call in calls]
     return {"summary": "\n\n".join(parts)}
 
 
 # A host.
 
-Moment = Literal[
-    "session start",
-    "prompt",
-    "tool output",
-    "tools done",
-    "turn end",
-    "sub-agent end",
-    "before compaction",
-    "after compaction",
-    "session end",
-]
-OPT_IN: Moment = "tool output"
-"""Asked for only where the user wants tool outputs reduced."""
-_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *(\d+)", re.MULTILINE)
+_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *([\d_]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -402,8 +381,8 @@ class Host:
     """The host's own folder in it."""
     shape: Shape | None = None
     """How it writes a conversation, where its compaction can be replaced."""
-    events: Mapping[Moment, str] = field(default_factory=dict)
-    """The host's names for the moments at which kedgeline is called."""
+    events: tuple[str, ...] = ()
+    """At which kedgeline is called, as the host names them."""
     matchers: Mapping[str, str] = field(default_factory=dict)
     """By event: when a hook is called."""
     shell: bool = True
@@ -425,7 +404,13 @@ class Host:
     """What the user does after an installation."""
     trust: str = ""
     """What must be trusted in a project."""
-    replaces_outputs: bool = True
+    advises: bool = True
+    """Whether agent and compaction of it can be told anything; else it has a plugin and no more."""
+    files: tuple[tuple[str, str], ...] = ()
+    """Files of its plugin below its folder, each with the name of its text; the first one is that
+    by which its compaction is replaced."""
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Files of JSON beside them."""
 
     def root(self, place: InstallPlace) -> Path:
         """The folder below which its files are."""
@@ -439,7 +424,17 @@ class Host:
 
     def seam(self, place: InstallPlace) -> Path | None:
         """The file by which the host's compaction is replaced; None where it has no such seam."""
-        return None
+        return self.root(place) / self.files[0][0] if self.files else None
+
+    def constants(self, place: InstallPlace) -> dict[str, Any]:
+        """What the texts of its plugin are filled with."""
+        return {
+            "KEDGELINE": place.launch.argv(),
+            "HOST": self.name,
+            "SECONDS": REPLACE_SECONDS,
+            "MILLISECONDS": REPLACE_SECONDS * 1_000,
+            "ROOM": place.room or 0,
+        }
 
     def chosen(self, place: InstallPlace) -> InstallPlace:
         """The place with what its user chose there earlier, where nothing else is said."""
@@ -449,16 +444,14 @@ class Host:
         except (OSError, UnicodeDecodeError):
             text = ""
         room = _ROOM.search(text)
-        replacing, reducing = self.choices(text)
         return place._replace(
             room=(int(room[1]) if room else 0) if place.room is None else place.room,
-            replacing=replacing if place.replacing is None else place.replacing,
-            reducing=reducing if place.reducing is None else place.reducing,
+            replacing=self.is_replacing(text) if place.replacing is None else place.replacing,
         )
 
-    def choices(self, seam: str) -> tuple[bool, bool | None]:
-        """Whether compactions are replaced and outputs reduced, as the seam's text has it."""
-        return bool(seam), None
+    def is_replacing(self, seam: str) -> bool:
+        """Whether compactions are replaced, as the seam's text has it."""
+        return bool(seam)
 
     def plugin(self) -> dict[str, str]:
         """The plugin for those who do not install with kedgeline: its files by their paths."""
@@ -470,19 +463,12 @@ class Host:
         said = [self.next]
         if place.project and self.trust:
             said.append(f"{self.title} {self.trust} of a project only where you trust its folder")
-        if place.reducing and not self.replaces_outputs:
-            said.append(f"{self.title} does not let a hook replace the output of a tool: left out")
         return tuple(said)
-
-    @property
-    def opt_in(self) -> frozenset[str]:
-        """Events that are asked for only where tool outputs are reduced."""
-        return frozenset(self.events[one] for one in self.events if one == OPT_IN)
 
     def hooks(self, launch: Launch) -> dict[str, dict[str, Any]]:
         """Groups by event."""
         groups, words = {}, (HOOK, f"{HOST}{self.name}")
-        for event in self.events.values():
+        for event in self.events:
             handler = {
                 "type": "command",
                 **self.labels,
@@ -495,17 +481,23 @@ class Host:
         return groups
 
     def plugin_hooks(self) -> dict[str, list[dict[str, Any]]]:
-        groups = self.hooks(BY_NAME).items()
-        return {event: [group] for event, group in groups if event not in self.opt_in}
+        return {event: [group] for event, group in self.hooks(BY_NAME).items()}
 
     def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
-        """Skill and slash commands."""
+        """Plugin, skill and slash commands."""
         from json import dumps
 
-        launch = place.launch
+        launch, constants = place.launch, self.constants(place)
+        plugin = [
+            OwnFile(root / path, filled(name, constants), COMMENTS[Path(path).suffix])
+            for path, name in self.files
+        ]
+        plugin += [described_file(root / path, one) for path, one in self.described.items()]
+        if not self.advises:
+            return tuple(plugin)
         path = root / "skills" / SKILL.name / "SKILL.md"
         head = {"name": SKILL.name, "description": dumps(SKILL.description)}
-        made = [markdown_file(path, head, by_launch(SKILL.body, launch))]
+        made = [*plugin, markdown_file(path, head, by_launch(SKILL.body, launch))]
         for one in COMMANDS if self.commands else ():
             path = root / self.commands / one.name
             typed = "{{args}}" if self.toml_commands else "$ARGUMENTS"

@@ -32,7 +32,7 @@ from kedgeline.hosts.judgement import (
     texts_scored,
     to_judge,
 )
-from kedgeline.hosts.opening import opened_session
+from kedgeline.hosts.store import opened_session
 from kedgeline.session.keeping_up import (
     UpToDate,
     brought_up_to_date,

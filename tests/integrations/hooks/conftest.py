@@ -9,6 +9,7 @@ import pytest
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts.hook import HookEvent
 from kedgeline.hosts.worker import work
+from tests.integrations.hooks.following import Host
 
 
 @pytest.fixture
@@ -28,3 +29,10 @@ def at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             work(event.session, event.host, event.transcript, folder)
 
     monkeypatch.setattr(entry, "start_worker", start)
+
+
+@pytest.fixture
+def host(home: Path) -> Host:
+    made = Host(home)
+    made.works()
+    return made

@@ -1,7 +1,7 @@
 """The real OpenCode with a home of its own, kedgeline installed into it, and a server of ours for
 its model.
 
-    with OpenCode(home, server, "--no-reduce-outputs").serving() as opencode:
+    with OpenCode(home, server, "--advise").serving() as opencode:
         opencode.says("Mend the harbour light")
 
 One process serves a session for as long as the block runs; `run` starts one for a word alone."""

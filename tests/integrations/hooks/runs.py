@@ -241,7 +241,7 @@ def opencode(home: Path) -> Iterator[Row]:
     rows = {True: Row("OpenCode", "answered"), False: Row("OpenCode", "failures")}
     for number, script in enumerate((None, *PLANTED.values())):
         row = rows[script is None]
-        with test_opencode.opened(home / str(number), "--no-reduce-outputs") as (host, server):
+        with test_opencode.opened(home / str(number), "--room", "0") as (host, server):
             if script is not None:
                 host.use_as_kedgeline(f"#!/bin/sh\n{script}\n" if script else "")
             with host.serving() as program:

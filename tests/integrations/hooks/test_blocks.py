@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-
-import pytest
 
 from kedgeline.hosts import places
 from kedgeline.hosts.advice import (
@@ -17,44 +14,22 @@ from kedgeline.hosts.advice import (
     lacking_of,
 )
 from kedgeline.hosts.judgement import texts_scored
-from kedgeline.hosts.opening import opened_session
-from kedgeline.model import Summary
-from kedgeline.pipeline.handoff import summarize
+from kedgeline.hosts.store import opened_session
 from kedgeline.session.keeping_up import pinned_words
 from kedgeline.tokens import Estimate
 from tests.claude import text, use
-from tests.integrations.hooks.test_work import RULE, SHORT, Host
+from tests.integrations.hooks.following import RULE, SHORT, Host
 
 COUNT = Estimate().count
 PLAN = "# New lamps on the pier\n\nThe oldest first."
 
 
-@pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
-    made = Host(tmp_path)
-    made.works()
-    return made
-
-
-def facts(host: Host) -> Summary:
-    host.runs()
-    with opened_session("s1") as session:
-        return summarize(session.transcript())
-
-
-def runs(host: Host, number: int, command: str, output: str, *, fails: bool = False) -> None:
-    host.records.assistant(f"r{number}", use(f"k{number}", "Bash", command=command))
-    host.records.result(f"k{number}", output, is_error=fails)
-
-
 def lacking(host: Host, *there: str, rules: str = "") -> str:
-    return lacking_of(facts(host), there, "s1", COUNT, rules=rules)
+    return lacking_of(host.facts(), there, "s1", COUNT, rules=rules)
 
 
 def test_what_is_put_back_takes_nothing_from_what_the_host_wrote(host: Host) -> None:
-    known = facts(host)
+    known = host.facts()
     wrote = 'Changed src/mod0.py and src/mod1.py. They said: "Do lamp 2."'
     probes = exam(known)
     alone, more = (
@@ -99,7 +74,7 @@ def test_a_rule_in_a_request_that_stands_there_whole_is_not_told_twice(host: Hos
 def test_a_request_that_is_cut_keeps_its_end(host: Host) -> None:
     host.records.user("What is wrong here?\n" + "a line of the log\n" * 2_000 + "It began today.")
     host.runs()
-    known = facts(host)
+    known = host.facts()
     for name, most in ((places.STEERING, MOST), (places.RULES, MOST_RULES)):
         told = host.kept(name)
         assert len(told) <= most
@@ -114,7 +89,7 @@ def test_what_the_user_said_and_decided_since_comes_with_the_request(host: Host)
     host.records.assistant("e1", use("e2", "ExitPlanMode", plan=PLAN))
     host.records.result("e2", "User has approved your plan. You can now start coding.")
     host.records.user("ok, let's implement this")
-    runs(host, 1, "ls pier", "lamps")
+    host.calls("Bash", "lamps", command="ls pier")
     host.runs()
     told = host.kept(places.RULES)
     assert "- Asked last: " in told
@@ -143,16 +118,16 @@ def test_words_that_waited_when_the_host_compacted_are_asked_of_its_summary(host
 
 def test_commands_that_will_be_needed_again_are_told_once(host: Host) -> None:
     host.records.user("Check it.")
-    runs(host, 1, "ls -la lamps", "a b c")
-    runs(host, 2, "make lint 2>&1 | head -5", "0 issues")
-    runs(host, 3, "make lint 2>&1 | tail -5", "0 issues")
-    runs(host, 4, "git status", "clean")
-    runs(host, 5, "git status", "clean")
-    runs(host, 6, "pytest tests/lamps.py -k pier", "1 passed in 0.1s")
+    host.calls("Bash", "a b c", command="ls -la lamps")
+    host.calls("Bash", "0 issues", command="make lint 2>&1 | head -5")
+    host.calls("Bash", "0 issues", command="make lint 2>&1 | tail -5")
+    host.calls("Bash", "clean", command="git status")
+    host.calls("Bash", "clean", command="git status")
+    host.calls("Bash", "1 passed in 0.1s", command="pytest tests/lamps.py -k pier")
     told = lacking(host, SHORT)
     assert "ls -la" not in told
     assert told.count("make lint") == 1
-    asked = [probe.key for probe in exam(facts(host), 4_000) if probe.matter == "command"]
+    asked = [probe.key for probe in exam(host.facts(), 4_000) if probe.matter == "command"]
     assert "ls -la lamps" not in asked
     assert sum("make lint" in line for line in asked) == 1
     assert asked.count("git status") == 1  # run again, though it checks nothing
@@ -172,10 +147,7 @@ def test_an_earlier_request_that_the_host_quotes_whole_is_not_lacking(host: Host
 def test_all_that_is_put_back_keeps_to_its_tokens(host: Host) -> None:
     for n in range(20, 150):
         host.records.user(f"Do lamp {n} of the harbour with its wires.")
-        path = f"/home/sam/harbor/src/a/long/path/of/lamps/lamp_number_{n}.py"
-        edit = use(f"c{n}", "Edit", file_path=path, old_string="gas", new_string=f"mains {n}")
-        host.records.assistant(f"b{n}", edit)
-        host.records.result(f"c{n}", "updated")
+        host.edits(f"src/a/long/path/of/lamps/lamp_number_{n}.py", f"mains {n}")
     host.runs()
     rules = host.kept(places.RULES)
     told = lacking(host, SHORT, rules=rules)
@@ -186,7 +158,7 @@ def test_all_that_is_put_back_keeps_to_its_tokens(host: Host) -> None:
 
 
 def test_a_pin_that_the_host_tells_is_not_lacking(host: Host) -> None:
-    known = facts(host)
+    known = host.facts()
     with opened_session("s1") as session:
         session.pin("The port is 4711")
         pins = pinned_words(session)

@@ -15,11 +15,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.errors import UserError
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
 from kedgeline.hosts.hook import CONTEXT_EVENTS, HOSTS, event_answered, event_of
-from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import line_for
 from tests.claude import Records
 
@@ -208,32 +206,6 @@ def test_a_whole_session_from_the_first_event_to_what_is_put_back(
     assert status["last"]["score_with_put_back"] > status["last"]["score"]
     line = line_for({"session_id": "s9", "context_window": {"used_percentage": 41.7}})
     assert line.startswith("kedgeline · 42% used · 1 compaction · probes ")
-
-
-def test_a_large_output_is_kept_whole_and_made_shorter_for_the_model() -> None:
-    output = "\n".join(f"line {n} of the log" for n in range(4_000)) + "\nERROR: the lamp is out"
-    response = {"stdout": output, "stderr": "", "interrupted": False}
-    call = {"tool_name": "Bash", "tool_use_id": "toolu_9", "tool_input": {"command": "make log"}}
-    for _ in range(2):  # a host may call twice
-        answer = json.loads(
-            event_answered(told("PostToolUse", tool_response=response, **call), HOSTS[0])
-        )
-        updated = answer["hookSpecificOutput"]["updatedToolOutput"]
-        assert set(updated) == set(response)
-        assert len(updated["stdout"]) < len(output) / 5
-        assert "ERROR: the lamp is out" in updated["stdout"]
-        assert updated["stdout"].endswith("kedgeline show s1 output:toolu_9]")
-    with opened_session("s1") as session:
-        kept = session.original("output:toolu_9")
-        assert (kept.text, kept.call and kept.call.parameters) == (output, {"command": "make log"})
-        assert len(list(session.store.entries("s1"))) == 1
-        with pytest.raises(UserError, match="has kept no 'output:toolu_8'"):
-            session.original("output:toolu_8")
-
-
-def test_a_small_output_stays_as_it_is() -> None:
-    small = {"tool_name": "Bash", "tool_use_id": "t", "tool_response": {"stdout": "x" * 9_000}}
-    assert event_answered(told("PostToolUse", **small), HOSTS[0]) == ""
 
 
 def test_the_window_is_what_the_host_says(home: Path) -> None:

@@ -8,9 +8,26 @@ import pytest
 
 from kedgeline.hosts import places
 from tests.claude import text
-from tests.integrations.hooks.forking import Claude
+from tests.integrations.hooks.following import RULE, SHORT, Host
 
-RULE = "Never push to main. Always run make check before a commit."
+
+class Claude(Host):
+    def __init__(self, home: Path, name: str) -> None:
+        super().__init__(home / "project", name=name)
+
+    def forked(self, home: Path, name: str) -> Claude:
+        """A session of its own whose file begins with the last compaction, ids and all."""
+        fork = Claude(home, name)
+        lines = self.records.lines
+        start = max(n for n, line in enumerate(lines) if b"compact_boundary" in line)
+        own = f'"sessionId":"{name}"'.encode()
+        fork.records.raw({"type": "mode", "mode": "normal", "sessionId": name})
+        for line in lines[start:]:
+            fork.records.lines.append(line.replace(b'"sessionId":"s1"', own))
+        fork.records._tip = self.records._tip
+        while len(fork.records.lines) < len(lines):  # ids are counted by lines
+            fork.records.raw({"type": "mode", "mode": "normal", "sessionId": name})
+        return fork
 
 
 @pytest.fixture
@@ -18,19 +35,25 @@ def parent(home: Path) -> Claude:
     """Compacted, told what its summary lacks, and gone on."""
     made = Claude(home, "parent")
     made.says(f"Mend the harbour light. {RULE}")
-    made.edits("Begin with the lamp.", "src/lamp.py")
-    made.compacts()
-    made.is_seen()
-    made.is_handed(places.LACKING)
-    made.edits("Now the mast.", "src/mast.py")
-    made.is_seen()
+    made.records.user("Begin with the lamp.")
+    made.edits("src/lamp.py")
+    made.compacts(SHORT)
+    made.runs()
+    told = made.kept(places.LACKING)
+    places.add_line(str(made.folder), places.PUT_BACK, f"{told}\n")
+    places.forget(str(made.folder), places.LACKING)
+    added = {"type": "hook_additional_context", "content": [told]}
+    made.records.add("attachment", attachment=added)
+    made.records.user("Now the mast.")
+    made.edits("src/mast.py")
+    made.runs()
     return made
 
 
 def test_a_fork_knows_the_rules_of_before_its_first_record(home: Path, parent: Claude) -> None:
     fork = parent.forked(home, "fork")
     fork.says("Hello in the fork.")
-    status = fork.is_seen()
+    status = fork.runs()
     assert f'- "{RULE}" [t0]' in fork.kept(places.RULES)
     assert RULE in fork.kept(places.STEERING)
     assert "Hello in the fork." in fork.kept(places.STEERING)
@@ -40,17 +63,17 @@ def test_a_fork_knows_the_rules_of_before_its_first_record(home: Path, parent: C
 def test_what_was_put_back_in_the_parent_is_not_put_back_again(home: Path, parent: Claude) -> None:
     fork = parent.forked(home, "fork")
     fork.says("Hello in the fork.")
-    fork.is_seen()
+    fork.runs()
     assert not fork.kept(places.LACKING)
 
 
 def test_what_was_not_put_back_yet_is_put_back_in_the_fork(home: Path) -> None:
     parent = Claude(home, "parent")
     parent.says(f"Mend the harbour light. {RULE}")
-    parent.compacts()
-    parent.is_seen()
+    parent.compacts(SHORT)
+    parent.runs()
     fork = parent.forked(home, "fork")
-    fork.is_seen()
+    fork.runs()
     assert RULE in fork.kept(places.LACKING)
 
 
@@ -59,9 +82,9 @@ def test_the_next_compaction_of_a_fork_is_judged_by_all_that_was_said(
 ) -> None:
     fork = parent.forked(home, "fork")
     fork.says("Hello in the fork.")
-    fork.is_seen()
+    fork.runs()
     fork.compacts("This session is being continued from a previous conversation. Mast work.")
-    status = fork.is_seen()
+    status = fork.runs()
     assert (status["last"]["turn"], status["compactions"]) == (4, 2)
     told = fork.kept(places.LACKING)
     assert all(one in told for one in (RULE, "src/lamp.py", "src/mast.py"))
@@ -71,12 +94,12 @@ def test_words_that_waited_when_the_compaction_began_go_along(home: Path) -> Non
     parent = Claude(home, "parent")
     parent.says("Mend the harbour light.")
     parent.records.user(f"Now the mast. {RULE}")
-    parent.compacts()
+    parent.compacts(SHORT)
     parent.records.assistant("m1", text("The mast is mended."))
-    parent.is_seen()
+    parent.runs()
     fork = parent.forked(home, "fork")
     fork.says("Hello in the fork.")
-    fork.is_seen()
+    fork.runs()
     assert RULE in fork.kept(places.RULES)
 
 
@@ -84,16 +107,16 @@ def test_a_file_in_which_nothing_is_said_yet_waits(home: Path, parent: Claude) -
     fork = parent.forked(home, "fork")
     whole = fork.records.lines
     fork.records.lines = [whole[0], whole[1][:40]]  # a line is just being written
-    assert fork.is_seen() == {}
+    assert fork.runs() == {}
     fork.records.lines = whole
-    fork.is_seen()
+    fork.runs()
     assert RULE in fork.kept(places.RULES)
 
 
 def test_a_session_with_another_compaction_is_no_parent(home: Path, parent: Claude) -> None:
     other = Claude(home, "other")
     other.records.raw({"type": "mode", "mode": "normal", "sessionId": "other"})
-    other.compacts()  # the same words, but of another record
+    other.compacts(SHORT)  # the same words, but of another record
     other.says("Hello.")
-    assert other.is_seen()["turns"] == 1
+    assert other.runs()["turns"] == 1
     assert RULE not in other.kept(places.RULES)

@@ -32,7 +32,7 @@ RULE = "Never push to main. Always run make check before a commit."
 SUMMARY = "The harbour light is being mended."
 MENDED = "lamp.txt"
 FIRST = f"Mend the harbour light. {RULE}"
-USUAL = ("--no-reduce-outputs", "--advise")
+USUAL = ("--advise",)
 TASK = "Count the lamps of the harbour"
 RULES_BLOCK = "From kedgeline, which follows this session"
 LACKING_BLOCK = "From kedgeline: what the summary of this conversation lacks"
@@ -199,22 +199,6 @@ def test_a_sub_agent_keeps_apart(tmp_path: Path) -> None:
         assert [one["compactions"] for one in sessions.values()] == [0]
 
 
-def test_a_large_output_is_reduced_and_all_of_it_is_kept(tmp_path: Path) -> None:
-    with (
-        opened(tmp_path / "home", "--reduce-outputs", "--advise") as (opencode, server),
-        opencode.serving(),
-    ):
-        opencode.says("Print the lamps")
-        (output,) = texts(requests(server)[-1], "tool")
-        assert len(output) < 10_000
-        hint = output.splitlines()[-1]
-        assert hint.startswith("[kedgeline left out a part of this output")
-        words = hint.partition("kedgeline show ")[2].removesuffix("]").split()
-        assert words[0] == opencode.session
-        shown = json.dumps(opencode.kedgeline("show", *words))
-        assert all(f"lamp {number}\\n" in shown for number in (1, LINES // 2, LINES))
-
-
 @pytest.mark.parametrize("installing", [USUAL[0], "--project"])
 def test_all_that_is_installed_is_found(installing: str, tmp_path: Path) -> None:
     """For the user by its path, for a project by its name."""
@@ -238,7 +222,7 @@ def test_all_that_is_installed_is_found(installing: str, tmp_path: Path) -> None
     ids=["missing", "hangs", "rubbish", "a flood", "wrong answers"],
 )
 def test_a_kedgeline_that_does_not_work_breaks_nothing(program: str, tmp_path: Path) -> None:
-    with opened(tmp_path / "home", "--project", "--reduce-outputs", "--advise") as (
+    with opened(tmp_path / "home", "--project", "--advise") as (
         opencode,
         server,
     ):

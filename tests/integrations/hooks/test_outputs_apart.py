@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.replacement import HostRequest, host_compacted
+from kedgeline.hosts.store import opened_session
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
 from tests.claude import text, use
+from tests.integrations.hooks.following import Host
 from tests.integrations.hooks.test_replacement import Row, called, history, said
-from tests.integrations.hooks.test_work import Host
 
 WHOLE = "".join(f"{number} lamp\n" for number in range(9_000))
 

@@ -17,8 +17,8 @@ import pytest
 from kedgeline import read
 from kedgeline.hosts.hook import HOSTS, event_answered
 from kedgeline.hosts.judgement import Compacted, kept_beside
-from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import status_of
+from kedgeline.hosts.store import opened_session
 from tests.formats.opencode_export import export
 
 pytestmark = pytest.mark.usefixtures("at_once")

@@ -19,7 +19,7 @@ WORDS = [f"Mend lamp {number}. {RULE} " + "It stands on the quay. " * 200 for nu
 def test_what_stands_for_the_conversation_is_ours_or_the_hosts(
     tmp_path: Path, program: str
 ) -> None:
-    with opened(tmp_path, "--no-reduce-outputs") as (host, server):
+    with opened(tmp_path, "--room", "0") as (host, server):
         if program:
             host.use_as_kedgeline(program)
         with host.serving() as opencode:

@@ -110,9 +110,9 @@ def test_rows_keep_texts_calls_and_results_and_only_the_users_words_keep_a_handl
 
 def test_outputs_are_shortened_before_anything_said_goes(home: Path) -> None:
     rows = history(12)
-    found = host_compacted("claude-code", HostRequest(messages=rows, session="s1")).reply[
-        "messages"
-    ]
+    asked = HostRequest(messages=rows, session="s1", window=1_000_000)
+    found = host_compacted("claude-code", asked).reply["messages"]
+    assert places.status_of("s1")["window"] == 1_000_000
     assert len(texts(found)) < 0.6 * len(texts(rows))
     assert all(row["text"] in texts(found) for row in rows if row["role"] == "user")
     assert problems("anthropic", from_rows(found)) == []
@@ -213,11 +213,11 @@ def test_a_short_conversation_is_left_to_the_host(home: Path) -> None:
     ("lines", "expected"),
     [
         ("", None),
-        ("own", (0, 1, {}, None)),
-        ("asked\nreplaced 9 3 20", (1, 0, {}, None)),
-        ("asked\nleft no room\nown", (0, 0, {"no room": 1}, "no room")),
-        ("asked\nown\nasked\nreplaced 9 3 20", (1, 0, {"late": 1}, None)),
-        ("asked\nreplaced 9 3 20\nasked\nown", (1, 0, {"late": 1}, "late")),
+        ("own", (0, [], 1, {}, None)),
+        ("asked\nreplaced 9 3 20", (1, [9, 3], 0, {}, None)),
+        ("asked\nleft no room\nown", (0, [], 0, {"no room": 1}, "no room")),
+        ("asked\nown\nasked\nreplaced 9 3 20", (1, [9, 3], 0, {"late": 1}, None)),
+        ("asked\nreplaced 9 3 20\nasked\nown", (1, [9, 3], 0, {"late": 1}, "late")),
     ],
 )
 def test_who_made_each_compaction_is_counted(home: Path, lines: str, expected: Any) -> None:
@@ -231,7 +231,7 @@ def test_who_made_each_compaction_is_counted(home: Path, lines: str, expected: A
     left = {"late" if "in time" in why else why: n for why, n in found["left"].items()}
     last = found["last_left"]
     last = "late" if last and "in time" in last else last
-    assert (found["replaced"], found["own"], left, last) == expected
+    assert (found["replaced"], found["tokens"], found["own"], left, last) == expected
 
 
 @pytest.mark.parametrize("ours", [True, False])

@@ -22,8 +22,6 @@ from kedgeline.hosts.hook import HOSTS, event_answered, is_busy
 from kedgeline.hosts.places import named
 from tests.claude import Records
 
-BIG = "".join(f"line {number} of the build\n" for number in range(2_000))
-
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -127,24 +125,6 @@ def test_a_failure_is_told_to_the_user_once(state: Path) -> None:
     assert b"systemMessage" not in second
 
 
-def big_output(**response: Any) -> bytes:
-    given = {"tool_name": "Bash", "tool_use_id": "t9", "tool_input": {"command": "make"}}
-    return told("PostToolUse", tool_response=response, **given)
-
-
-def test_an_output_that_cannot_be_reduced_does_not_lose_what_is_lacking(
-    alone: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(event: object) -> None:
-        raise RuntimeError("the store is full")
-
-    monkeypatch.setattr(entry, "reduced", broken)
-    places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
-    told_back = json.loads(event_answered(big_output(stdout=BIG), HOSTS[0]))["hookSpecificOutput"]
-    assert told_back == {"hookEventName": "PostToolUse", "additionalContext": "the rule"}
-    assert "the store is full" in Path(places.home(), "log").read_text()
-
-
 def test_a_worker_that_cannot_be_started_does_not_lose_what_is_lacking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -154,35 +134,6 @@ def test_a_worker_that_cannot_be_started_does_not_lose_what_is_lacking(
     monkeypatch.setattr(entry, "start_worker", broken)
     places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
     assert "the rule" in event_answered(told("UserPromptSubmit", transcript_path="x"), HOSTS[0])
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        {"stdout": BIG, "stderr": "", "isImage": True},
-        {"stdout": "data:image/png;base64," + "iVBORw0K" * 5_000, "stderr": ""},
-        {"stdout": BIG, "stderr": "", "persistedOutputPath": "/lamps.txt"},
-    ],
-)
-def test_an_image_stays_whole_and_what_the_host_has_shortened_itself(
-    response: dict[str, Any], alone: None
-) -> None:
-    """Claude Code ignores what is answered for an output that it put into a file; once a saving
-    was claimed for it."""
-    assert event_answered(big_output(**response), HOSTS[0]) == ""
-
-
-def test_errors_are_made_shorter_like_an_output_and_kept_apart(alone: None) -> None:
-    answer = json.loads(event_answered(big_output(stdout=BIG, stderr=f"{BIG}!"), HOSTS[0]))
-    updated = answer["hookSpecificOutput"]["updatedToolOutput"]
-    assert updated["stdout"].endswith("kedgeline show s1 output:t9]")
-    assert updated["stderr"].endswith("kedgeline show s1 output:t9-stderr]")
-    assert len(updated["stderr"]) < len(BIG) / 5
-
-
-@pytest.mark.parametrize("host", ["codex", "gemini-cli"])
-def test_a_host_that_replaces_no_output_is_not_told_to(host: str, alone: None) -> None:
-    assert event_answered(big_output(llmContent=BIG), host) == ""
 
 
 def test_a_worker_that_ends_with_an_error_is_not_waited_for(

@@ -10,8 +10,8 @@ import pytest
 
 from kedgeline.hosts import places
 from kedgeline.hosts.hook import HOSTS, event_answered
-from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import status_of
+from kedgeline.hosts.store import opened_session
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from tests.integrations.hooks.delegating import Delegating, handed_back

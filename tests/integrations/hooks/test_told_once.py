@@ -11,7 +11,7 @@ import pytest
 from kedgeline.hosts import places
 from kedgeline.hosts.worker import work
 from tests.formats import codex_rollout as rollout
-from tests.integrations.hooks.test_work import RULE, SHORT
+from tests.integrations.hooks.following import RULE, SHORT
 
 REQUEST = "Mend the harbour light."
 

@@ -11,77 +11,17 @@ from typing import Any
 
 import pytest
 
+from kedgeline.hosts import hook as spawning
 from kedgeline.hosts import places
 from kedgeline.hosts.advice import MOST, MOST_RULES, lacking_of
-from kedgeline.hosts.opening import opened_session, own_settings
-from kedgeline.hosts.worker import work
-from kedgeline.model import Summary
-from kedgeline.pipeline.handoff import summarize
+from kedgeline.hosts.hook import HookEvent, event_of
+from kedgeline.hosts.store import opened_session, own_settings
 from kedgeline.tokens import Estimate
 from tests.claude import Records, text, use
+from tests.integrations.hooks.following import RULE, SHORT, Host
 
-RULE = "Never push to main. Always run make check before a commit."
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 8
-SHORT = "The lamps are being mended."
-
-
 ESTIMATE = Estimate()
-
-
-class Host:
-    """A host's side of one session: its transcript, and the folder of the hooks."""
-
-    def __init__(self, home: Path, host: str = "claude-code") -> None:
-        self.records, self.host = Records(), host
-        self.path = home / "s1.jsonl"
-        self.folder = Path(places.folder_of("s1"))
-
-    def runs(self, path: Path | None = None, data: bytes | None = None) -> dict[str, Any]:
-        self.path.write_bytes(b"".join(self.records.lines) if data is None else data)
-        work("s1", self.host, str(path or self.path), str(self.folder))
-        return self.status()
-
-    def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / places.STATUS).read_bytes())
-        return found
-
-    def kept(self, name: str) -> str:
-        return places.kept(str(self.folder), name)
-
-    def works(self, rule: str = RULE, lamps: int = 3) -> None:
-        self.records.user("Mend the harbour light.")
-        self.records.assistant("a1", text("Yes."))
-        self.records.user(rule)
-        self.records.assistant("a2", text("Understood."))
-        for n in range(lamps):
-            self.records.user(f"Do lamp {n}.")
-            path = f"/home/sam/harbor/src/mod{n}.py"
-            edit = use(f"c{n}", "Edit", file_path=path, old_string="gas", new_string="mains")
-            self.records.assistant(f"b{n}", edit)
-            self.records.result(f"c{n}", "updated")
-            self.records.assistant(f"d{n}", text("Done."))
-
-    def compacts(self, summary: str, **metadata: Any) -> None:
-        about = {"trigger": "manual", "preTokens": 150_000, "postTokens": 3_000, **metadata}
-        self.records.add(
-            "system", parent=None, subtype="compact_boundary", content="", compactMetadata=about
-        )
-        said = f"This session is being continued. The summary:\n{summary}"
-        self.records.user(said, isCompactSummary=True, isVisibleInTranscriptOnly=True)
-
-    def tells(self, summary: str) -> None:
-        places.keep(str(self.folder), places.SUMMARY, summary.encode())
-
-    def gives(self, kind: str) -> None:
-        with (self.folder / places.GIVEN).open("a") as file:
-            file.write(f"{kind} 100\n")
-
-
-@pytest.fixture
-def host(home: Path) -> Host:
-    made = Host(home)
-    made.works()
-    return made
 
 
 def log(home: Path) -> str:
@@ -300,14 +240,8 @@ def test_secrets_are_in_no_file_where_they_are_not_kept(
         assert SECRET.encode() not in path.read_bytes(), path.name
 
 
-def facts(host: Host) -> Summary:
-    host.runs()
-    with opened_session("s1") as session:
-        return summarize(session.transcript())
-
-
 def test_a_file_that_is_not_named_is_lacking(host: Host) -> None:
-    known = facts(host)
+    known = host.facts()
     named = "Others were modified.\nsrc/mod1.py was modified.\nmains"
     told = lacking_of(known, [named], "s1", ESTIMATE.count)
     assert "| src/mod1.py |" not in told
@@ -315,7 +249,7 @@ def test_a_file_that_is_not_named_is_lacking(host: Host) -> None:
 
 
 def test_a_rule_that_the_summary_has_word_for_word_is_not_lacking(host: Host) -> None:
-    known = facts(host)
+    known = host.facts()
     told = lacking_of(known, [f"The user said: {RULE} Then lamps."], "s1", ESTIMATE.count)
     assert RULE not in told
     assert told.count("## Session Intent") == 1
@@ -329,3 +263,83 @@ def test_a_rule_at_the_end_of_a_request_that_is_cut_stands_by_itself(host: Host)
     host.runs()
     for name in (places.STEERING, places.RULES):
         assert '- "Never touch the buoy."' in host.kept(name)
+
+
+# Events in another order than usual, late, not at all, or many at once.
+
+
+def test_a_worker_that_was_quicker_than_the_host_does_not_tell_the_rules_twice(host: Host) -> None:
+    """The summary is looked at before the session is started anew; the rules come then."""
+    host.runs()
+    places.keep(str(host.folder), places.COMPACTING, b"")
+    host.compacts(SHORT)
+    last = host.runs()["last"]
+    assert host.kept(places.LACKING)
+    assert RULE not in host.kept(places.LACKING)
+    assert last["prepared_tokens"] > 0
+    host.gives("rules")
+    host.gives("lacking")
+    places.forget(str(host.folder), places.COMPACTING)
+    later = host.runs()["last"]
+    assert later["put_back_tokens"] == last["prepared_tokens"]
+    assert later["score_with_put_back"] == 1
+
+
+def test_rules_that_a_late_worker_finds_given_are_not_owed(home: Path) -> None:
+    """Codex was given them when the summary could not be read yet."""
+    host = Host(home, "codex")
+    host.works()
+    host.runs()
+    host.gives("rules")
+    host.compacts(SHORT)
+    assert host.runs()["last"]["put_back_tokens"] > 0
+    host.gives("lacking")
+    places.forget(str(host.folder), places.LACKING)
+    host.runs()
+    assert host.kept(places.LACKING) == ""
+
+
+def test_a_compaction_that_the_user_went_back_behind_is_forgotten(host: Host) -> None:
+    host.runs()
+    before = b"".join(host.records.lines)
+    host.compacts(SHORT)
+    assert host.runs()["last"]["place"]
+    assert host.kept(places.LACKING)
+    status = host.runs(data=before)
+    assert (status["compactions"], status.get("last")) == (0, None)
+    assert host.kept(places.LACKING) == ""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"given_from": "x"},
+        {"tokens": {"rules": "many"}},
+        {"tokens": {"other": 1}},
+        {"scores": {}},
+        {"place": None},
+        {"rules_owed": 7},
+    ],
+)
+def test_what_is_known_in_another_shape_stops_nothing(host: Host, wrong: dict[str, Any]) -> None:
+    host.compacts(SHORT)
+    status = host.runs()
+    changed = {**status, "last": {**status["last"], **wrong}, "turns": -1}
+    places.keep(str(host.folder), places.STATUS, json.dumps(changed).encode())
+    assert host.runs()["turns"] == status["turns"]
+
+
+def test_many_events_at_once_start_one_worker(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(
+        spawning.os, "posix_spawn", lambda program, words, *_, **__: started.append(words) or 1
+    )
+    told = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": "s1.jsonl"}
+    event = event_of(told, "claude-code")
+    assert isinstance(event, HookEvent)
+    for _ in range(50):
+        spawning.start_worker(event, str(host.folder))
+    assert len(started) == 1
+    monkeypatch.setattr(spawning, "START_SECONDS", 0.0)
+    spawning.start_worker(event, str(host.folder))  # the first one never began
+    assert len(started) == 2

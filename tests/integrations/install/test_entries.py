@@ -58,10 +58,7 @@ def test_all_that_is_there_stays_and_nothing_is_put_in_twice(text: str) -> None:
 @few
 @given(texts())
 def test_any_document_keeps_all_it_says(text: str) -> None:
-    old = put_in(text, OLD, reduce=True).text
-    kept = put_in(old, WANTED).text
-    assert plain(kept)["hooks"]["PostToolUse"][-1] == WANTED.hooks["PostToolUse"]
-    made = put_in(kept, WANTED, reduce=False).text
+    made = put_in(put_in(text, OLD).text, WANTED).text
     assert full(plain(made)) == full(with_kedgeline(plain(text), WANTED))
     assert not comments_in(text) - comments_in(made)
 
@@ -173,11 +170,11 @@ def changed(text: str, hand: random.Random) -> str:
 
 def check(text: str, seed: int) -> None:
     hand = random.Random(seed)
-    made = put_in(text, WANTED, reduce=hand.choice([None, True])).text
+    made = put_in(text, WANTED).text
     for _ in range(hand.randint(1, 3)):
         made = changed(made, hand)
     expected = without_kedgeline(plain(made))
-    updated = put_in(made, MOVED, reduce=hand.choice([None, False])).text
+    updated = put_in(made, MOVED).text
     assert without_kedgeline(plain(updated)) == expected
     for grown in (made, updated):
         rest = take_out(grown, WANTED).text

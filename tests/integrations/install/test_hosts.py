@@ -12,7 +12,7 @@ import yaml
 
 from kedgeline.hosts import claude_code, codex
 from kedgeline.hosts import shared as launch
-from kedgeline.hosts.extensions import GEMINI_CLI, plugin_text
+from kedgeline.hosts.extensions import GEMINI_CLI, OPENCODE
 from kedgeline.hosts.install import HOSTS, at_root, host_named, is_ours, main, marked, plugins
 from kedgeline.hosts.shared import COMMANDS, NAME, SKILL, Host, Launch, OwnFile, installed
 from tests.conftest import ROOT
@@ -54,7 +54,7 @@ def test_every_file_of_a_plugin_is_well_formed(host: Host) -> None:
 def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
     claude = claude_code.HOST.hooks(LAUNCH)
     assert " ".join(claude) == (
-        "SessionStart UserPromptSubmit PostToolUse PostToolBatch Stop SubagentStop PreCompact "
+        "SessionStart UserPromptSubmit PostToolBatch Stop SubagentStop PreCompact "
         "PostCompact SessionEnd"
     )
     (handler,) = claude["Stop"]["hooks"]
@@ -74,14 +74,11 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
     assert "matcher" not in gemini["AfterTool"]  # all tools
 
 
-def test_opt_in_hooks_are_in_no_plugin() -> None:
-    files = plugins()
-    assert "PostToolUse" not in files["claude-code/hooks/hooks.json"]
-    assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedgeline.ts"]
-    text = plugin_text(place()._replace(launch=ODD, reducing=True, replacing=False))
-    assert "REDUCE_OUTPUTS: boolean = true" in text
+def test_the_plugin_of_opencode_is_filled_in() -> None:
+    (text, *_) = (one.text for one in OPENCODE.own_files(Path(), place(replacing=False, room=9)))
     assert "REPLACING: string[] = []" in text
-    assert '["/home/a b/kedgeline", "hook", "--host=opencode"]' in text
+    assert "ROOM = 9" in text
+    assert f'["{LAUNCH.words[0]}", "hook", "--host=opencode"]' in text
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
@@ -106,7 +103,7 @@ def test_texts_earn_their_tokens_and_name_only_commands_that_there_are() -> None
         assert ("ARGUMENTS" in command.body) == bool(command.argument), command.name
         assert command.allowed in known
     text = "".join((SKILL.body, *(command.body for command in COMMANDS)))
-    assert {part.split()[0].strip("`") for part in text.split("`kedgeline ")[1:]} <= known
+    assert {part.split()[0].strip("`;") for part in text.split("`kedgeline ")[1:]} <= known
 
 
 @pytest.mark.parametrize(

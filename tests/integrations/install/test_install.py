@@ -124,6 +124,7 @@ def test_a_person_reads_what_was_done_to_which_file(kedgeline: Line, home: Path)
     assert b"nothing to do" in kedgeline("install", "claude-code").stdout
     assert b"trust the new hooks" in kedgeline("install", "codex").stdout
     assert b"unknown host 'cursor'" in kedgeline("install", "cursor", code=2).stderr
+    assert b"replaced but not advised" in kedgeline("install", "pi", "--advise", code=2).stderr
 
 
 def test_json_keys_are_documented(kedgeline: Line) -> None:
@@ -134,25 +135,10 @@ def test_json_keys_are_documented(kedgeline: Line) -> None:
 
 
 def test_a_choice_holds_until_another_is_made(kedgeline: Line, home: Path) -> None:
-    claude = home / ".claude" / "settings.json"
     plugin = home / ".config" / "opencode" / "plugins" / "kedgeline.ts"
-    for words, expected in (
-        ((), False),
-        (("--reduce-outputs", "--room", "9000"), True),
-        ((), True),
-        (("--no-reduce-outputs",), False),
-    ):
-        kedgeline("install", "claude-code", *words)
+    for words, expected in (((), 0), (("--room", "9000"), 9000), ((), 9000), (("--room", "0"), 0)):
         kedgeline("install", "opencode", *words)
-        hooks = kedgeline_hooks(claude.read_text())
-        assert ("PostToolUse" in hooks) is expected, words
-        assert f"REDUCE_OUTPUTS: boolean = {str(expected).lower()}" in plugin.read_text()
-        assert f"ROOM = {9000 if words or expected else 0}" in plugin.read_text()
-
-
-def kedgeline_hooks(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text.replace("// mine", ""))["hooks"]
-    return found
+        assert f"ROOM = {expected}" in plugin.read_text().replace("_", "")
 
 
 def test_what_would_not_work_is_said(

@@ -89,8 +89,7 @@ def with_kedgeline(value: Any, wanted: SettingsFile) -> Any:
     made = json.loads(json.dumps(value)) if value is not None else {}
     hooks = made.setdefault("hooks", {})
     for event, group in wanted.hooks.items():
-        if event not in wanted.opt_in:
-            hooks.setdefault(event, []).append(group)
+        hooks.setdefault(event, []).append(group)
     for member in wanted.members:
         made.setdefault(member.path[0], dict(member.value))
     return made

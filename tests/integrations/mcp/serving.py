@@ -1,19 +1,14 @@
-"""A server over hand-made sessions, and a client that speaks to it in memory."""
+"""Hand-made sessions, and the tools that serve them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from anyio import fail_after
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client
-from mcp_types import CallToolResult, TextContent
-
-from kedgeline.hosts.mcp.server import server_of
+from kedgeline.hosts.mcp.calls import answering
 from kedgeline.hosts.mcp.sessions import Kept
 from kedgeline.model import Change, SessionFacts, Transcript, Turn
 from kedgeline.redact import Redactor
@@ -76,49 +71,35 @@ def kept_of(store: Store, **given: Any) -> Kept:
 
 
 class Served:
-    """A server with a client that stays connected: to make both takes longer than most calls."""
+    """A server, asked as its client asks."""
 
-    def __init__(self, kept: Kept, portal: BlockingPortal, client: Client) -> None:
-        self.kept, self._portal, self._client = kept, portal, client
+    def __init__(self, kept: Kept) -> None:
+        self.kept, self._answer = kept, answering(kept)
 
-    def talk(self, talk: Callable[[Client], Awaitable[Any]]) -> Any:
-        async def limited() -> Any:
-            with fail_after(LIMIT):
-                return await talk(self._client)
-
-        return self._portal.call(limited)
-
-    def called(self, tool: str, **arguments: Any) -> CallToolResult:
-        found: CallToolResult = self.talk(lambda client: client.call_tool(tool, arguments))
-        return found
+    def called(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        return self._answer(tool, arguments)
 
     def given(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The structured result of a call that must not fail."""
         result = self.called(tool, **arguments)
-        assert not result.is_error, text_of(result)
-        assert result.structured_content is not None
-        return result.structured_content
+        assert not result["isError"], text_of(result)
+        found: dict[str, Any] = result["structuredContent"]
+        return found
 
     def refused(self, tool: str, **arguments: Any) -> str:
         """The sentence of a call that must fail."""
         result = self.called(tool, **arguments)
-        assert result.is_error
+        assert result["isError"]
         return text_of(result)
 
 
 @contextmanager
-def serving(store: Store | None = None, *, mode: Any = "auto", **given: Any) -> Iterator[Served]:
+def serving(store: Store | None = None, **given: Any) -> Iterator[Served]:
     kept = kept_of(store or store_of(harbor=harbor()), **given)
-    client = Client(server_of(kept), mode=mode)
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(client) as connected,
-    ):
-        yield Served(kept, portal, connected)
+    yield Served(kept)
     kept.close()
 
 
-def text_of(result: CallToolResult) -> str:
-    (content,) = result.content
-    assert isinstance(content, TextContent)
-    return content.text
+def text_of(result: dict[str, Any]) -> str:
+    (content,) = result["content"]
+    return str(content["text"])

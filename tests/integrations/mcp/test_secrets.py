@@ -42,17 +42,14 @@ def server() -> Any:
         *(("show", {"mark": mark}) for mark in ("t0", "t1", "t1.0", "t2", "t2.0", "t3")),
         ("show", {"mark": "t2.0", "first": 1}),
         ("summary", {}),
-        ("decisions", {}),
-        ("files", {}),
         ("pin", {"what": "t0"}),
         ("pin", {"what": f"The key is {SECRET}, never print it."}),
-        ("compact", {}),
     ],
 )
 def test_no_result_has_a_secret(server: Any, tool: str, arguments: Any) -> None:
     result = server.called(tool, **arguments)
-    told = text_of(result) + json.dumps(result.structured_content)
-    assert not result.is_error
+    told = text_of(result) + json.dumps(result["structuredContent"])
+    assert not result["isError"]
     assert SECRET not in told
     assert "AKCAQEA7bq9XvT3" not in told
 
@@ -60,7 +57,7 @@ def test_no_result_has_a_secret(server: Any, tool: str, arguments: Any) -> None:
 def test_a_result_says_that_something_was_taken_out(server: Any) -> None:
     assert server.given("show", mark="t1.0")["redacted"] is True
     assert server.given("show", mark="t1.0")["text"] == "welcome, [secret: HARBOR_KEY]"
-    assert server.given("files")["redacted"] is False
+    assert server.given("recall", words="submarine")["redacted"] is False
 
 
 def test_lines_of_a_key_are_withheld(server: Any) -> None:

@@ -1,4 +1,4 @@
-"""The tools, asked by a client in memory."""
+"""The tools: what each returns, and how a wrong call is answered."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from mcp import Client
 
+from kedgeline.hosts.mcp.calls import tools
 from kedgeline.hosts.mcp.tools import DATA, Tools
 from kedgeline.tokens import EXACT
 from tests.integrations.mcp.serving import harbor, keep, kept_of, memory, serving, store_of
 from tests.turns import bash, turn
-
-READING = ("recall", "show", "summary", "decisions", "files")
-WRITING = ("pin", "compact")
 
 
 @pytest.fixture(scope="module")
@@ -24,23 +21,15 @@ def server() -> Any:
         yield found
 
 
-async def listed(client: Client) -> Any:
-    return (await client.list_tools()).tools
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_tools_say_what_they_do_in_1000_tokens(mode: str) -> None:
+def test_tools_say_what_they_do_in_700_tokens() -> None:
     """They stand in the context of every session of every client."""
-    with serving(mode=mode) as server:
-        tools = {tool.name: tool for tool in server.talk(listed)}
-    assert sorted(tools) == sorted((*READING, *WRITING))
-    for name, tool in tools.items():
-        assert tool.annotations.read_only_hint is (name in READING), name
-        assert tool.description, name
-        assert "session" in tool.input_schema["properties"], name
-    dumped = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools.values()]
-    assert EXACT.count(json.dumps(dumped)) <= 1_000
-    assert "does not shrink your own context" in tools["compact"].description
+    listed = {tool["name"]: tool for tool in tools()}
+    assert [*listed] == ["recall", "show", "summary", "pin"]
+    for name, tool in listed.items():
+        assert tool["annotations"]["readOnlyHint"] is (name != "pin"), name
+        assert tool["description"], name
+        assert "session" in tool["inputSchema"]["properties"], name
+    assert EXACT.count(json.dumps(tools())) <= 700
 
 
 def test_recall_finds_a_failed_run_and_says_where(server: Any) -> None:
@@ -160,24 +149,6 @@ def filler(index: int) -> Any:
     return turn(index, bash(f"make lamp{index}", f"lamp {index} is lit"), tokens=300)
 
 
-def test_decisions_name_who_made_them(server: Any) -> None:
-    found = server.given("decisions")
-    assert found["total"] == len(found["decisions"]) >= 1
-    newest = found["decisions"][0]
-    assert (newest["by"], newest["turns"], newest["not_taken"]) == ("user", "t4", "feet")
-    assert "metres" in newest["decision"]
-
-
-def test_files_are_told_apart_by_what_was_done_to_them(server: Any) -> None:
-    every = server.given("files")
-    read = server.given("files", kind="read")
-    none = server.given("files", path="billing")
-    assert [(one["path"], one["action"]) for one in every["files"]] == [
-        ("src/tide_table.py", "modified")
-    ]
-    assert (read["total"], none["total"]) == (0, 0)
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "sentence"),
     [
@@ -187,14 +158,13 @@ def test_files_are_told_apart_by_what_was_done_to_them(server: Any) -> None:
         ("show", {"mark": "twelve"}, "'twelve' does not name a turn; write t12"),
         ("show", {}, "show was called with wrong arguments: Object missing required field `mark`"),
         ("show", {"marc": "t1"}, "show takes no 'marc'; it takes session, mark, first"),
-        ("files", {"session": "harbour"}, "no session 'harbour'; there is harbor"),
-        ("files", {"session": "../x"}, "the session '../x' cannot be part of a file's name"),
+        ("summary", {"session": "harbour"}, "no session 'harbour'; there is harbor"),
+        ("summary", {"session": "../x"}, "the session '../x' cannot be part of a file's name"),
         ("recall", {"words": "x", "limit": 0}, "recall was called with wrong arguments: "),
         ("recall", {"words": "x", "who": "dog"}, "recall was called with wrong arguments: "),
         ("recall", {"words": "x" * 3_000}, "the query has 3,000 characters"),
         ("summary", {"tokens": 0}, "summary was called with wrong arguments: "),
         ("pin", {"what": "x" * 5_000}, "pin was called with wrong arguments: "),
-        ("compact", {"window": 0}, "compact was called with wrong arguments: "),
     ],
 )
 def test_what_is_wrong_is_told_in_one_sentence(
@@ -211,6 +181,6 @@ def test_a_fault_of_ours_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch
         with monkeypatch.context() as broken:
             broken.setattr(server.kept, "chosen", lambda session="": 1 / 0)
             result = server.called("summary")
-        assert result.is_error
-        assert "ZeroDivision" not in str(result.content)
+        assert result["isError"]
+        assert "ZeroDivision" not in str(result["content"])
         assert server.given("summary")["turns"] == 5

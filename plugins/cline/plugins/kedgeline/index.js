@@ -1,7 +1,7 @@
 // A message builder of Cline. Its own compaction stays beside it.
 import { viewOf } from "./view.js"
 
-/** Tokens from where on the conversation is compacted: Cline does not say what its model takes. */
+/** Tokens from where on the conversation is compacted, half of what most models take: Cline does not say. */
 const LIMIT = 100_000
 
 export default {

@@ -1,5 +1,5 @@
 """The server that a client starts and talks to on stdin and stdout: a line of JSON-RPC each way.
-The SDK takes a second to load, for which every session of an agent would wait."""
+The SDK of the protocol takes a second to load, for which every session of an agent would wait."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 NOT_JSON, NO_REQUEST, NO_METHOD = -32_700, -32_600, -32_601
 INTERRUPTED = 128 + signal.SIGINT
 """What shells expect of a program that an interrupt ended."""
-CALLS = 4
-"""That are answered at the same time."""
+PARALLEL_CALLS = 4
 
 
 def serve_stdio(kept: Kept) -> None:
@@ -33,66 +32,65 @@ def serve_stdio(kept: Kept) -> None:
         raise UserError("there is no stdin to serve; let a client start it, or give --http")
     # The store takes back what is half written when the program goes.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    talk = Talk(kept, sys.stdout.buffer)
+    connection = Connection(kept, sys.stdout.buffer)
     for line in sys.stdin.buffer:
-        talk.hear(line)
-    talk.end()
+        connection.receive(line)
+    connection.finish()
 
 
-class Talk:
-    """What one client says, and what it is answered. Calls are answered when they are done, all
-    else at once."""
+class Connection:
+    """Messages of one client. Calls are answered when they are done, all other requests at once."""
 
-    def __init__(self, kept: Kept, writing: BinaryIO) -> None:
-        self._answered, self._writing, self._lock = answering(kept), writing, Lock()
-        self._threads = ThreadPoolExecutor(CALLS)
+    def __init__(self, kept: Kept, output: BinaryIO) -> None:
+        self._answer, self._output, self._lock = answering(kept), output, Lock()
+        self._threads = ThreadPoolExecutor(PARALLEL_CALLS)
         self._cancelled: set[Any] = set()
 
-    def hear(self, line: bytes) -> None:
+    def receive(self, line: bytes) -> None:
         try:
-            told = msgspec.json.decode(line)
+            message = msgspec.json.decode(line)
         except ValueError:
             if line.strip():
-                self._say({"id": None, "error": {"code": NOT_JSON, "message": "no JSON"}})
+                self._send({"id": None, "error": {"code": NOT_JSON, "message": "no JSON"}})
             return
-        if not isinstance(told, dict) or not isinstance(told.get("method"), str):
-            is_answer = isinstance(told, dict) and ("result" in told or "error" in told)
-            if not is_answer:
-                self._say({"id": None, "error": {"code": NO_REQUEST, "message": "no request"}})
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            is_response = isinstance(message, dict) and ("result" in message or "error" in message)
+            if not is_response:
+                self._send({"id": None, "error": {"code": NO_REQUEST, "message": "no request"}})
             return
-        method, given, id = told["method"], told.get("params"), told.get("id")
-        given = given if isinstance(given, dict) else {}
+        method, params, id = message["method"], message.get("params"), message.get("id")
+        params = params if isinstance(params, dict) else {}
         if method == "notifications/cancelled":
-            self._cancelled.add(str(given.get("requestId")))
+            self._cancelled.add(str(params.get("requestId")))
         elif id is not None and method == "tools/call":
-            self._threads.submit(self._call, id, given)
+            self._threads.submit(self._call, id, params)
         elif id is not None:
-            self._say({"id": id, **_told(method, given)})
+            self._send({"id": id, **_response(method, params)})
 
-    def end(self) -> None:
-        """The answers to what was asked are given still."""
+    def finish(self) -> None:
+        """Wait for the calls that are still running."""
         self._threads.shutdown()
 
-    def _call(self, id: Any, given: Mapping[str, Any]) -> None:
-        arguments = given.get("arguments")
+    def _call(self, id: Any, params: Mapping[str, Any]) -> None:
+        arguments = params.get("arguments")
         arguments = arguments if isinstance(arguments, dict) else {}
-        result = self._answered(str(given.get("name")), arguments)
+        result = self._answer(str(params.get("name")), arguments)
         if str(id) not in self._cancelled:
-            self._say({"id": id, "result": result})
+            self._send({"id": id, "result": result})
 
-    def _say(self, answer: Mapping[str, Any]) -> None:
-        line = msgspec.json.encode({"jsonrpc": "2.0", **answer}) + b"\n"
+    def _send(self, response: Mapping[str, Any]) -> None:
+        line = msgspec.json.encode({"jsonrpc": "2.0", **response}) + b"\n"
         with self._lock:
             try:
-                self._writing.write(line)
-                self._writing.flush()
-            except BrokenPipeError:  # nobody hears it any more
+                self._output.write(line)
+                self._output.flush()
+            except BrokenPipeError:  # the client is gone
                 os._exit(0)
 
 
-def _told(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _response(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     if method == "initialize":
-        wanted = given.get("protocolVersion")
+        wanted = params.get("protocolVersion")
         about: dict[str, Any] = {
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
             "capabilities": {"tools": {}},

@@ -1,8 +1,8 @@
 // A message builder of Cline. Its own compaction stays beside it.
 import { viewOf } from "./view.js"
 
-/** Tokens from where on the conversation is compacted: Cline does not say what its model takes. */
-const LIMIT = 0
+/** Tokens from where on the conversation is compacted, half of what most models take: Cline does not say. */
+const LIMIT = 100_000
 
 export default {
   name: "kedgeline",

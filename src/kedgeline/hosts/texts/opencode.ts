@@ -20,7 +20,6 @@ const ROOM = 0
 const MILLISECONDS = 0
 /** How long a summary is waited for: OpenCode's own takes as long. */
 const REPLACE_MILLISECONDS = 0
-const REDUCE_OUTPUTS: boolean = false
 const MOST_BYTES = 16 * 1024 * 1024
 /** Characters of what kedgeline says: more is not of kedgeline. */
 const MOST_WORDS = 40_000
@@ -123,16 +122,6 @@ function newest(messages: Sent): string {
     .map(({ info }) => info)
     .filter((info) => info.role === "assistant" && info.summary && info.finish && !info.error)
   return found.reduce((last, info) => (info.id > last ? info.id : last), "")
-}
-
-/** All of an output: what OpenCode cuts it keeps in a file of its own. */
-async function whole(output: { output: string; metadata: unknown }): Promise<string> {
-  const { outputPath } = (output.metadata ?? {}) as { outputPath?: unknown }
-  if (typeof outputPath !== "string") return output.output
-  const { size } = await stat(outputPath)
-  if (size > MOST_BYTES) return output.output
-  const note = output.output.lastIndexOf("\n\n<shell_metadata>") // such as that time ran out
-  return (await readFile(outputPath, "utf8")) + (note < 0 ? "" : output.output.slice(note))
 }
 
 export const Kedgeline: Plugin = async ({ client, directory }) => {
@@ -294,25 +283,6 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
       } catch {
         return
       }
-    },
-    "tool.execute.after": async (input, output) => {
-      if (!REDUCE_OUTPUTS || input.tool !== "bash" || typeof output?.output !== "string") return
-      const reply = await within(
-        async () =>
-          call({
-            hook_event_name: "PostToolUse",
-            session_id: input.sessionID,
-            cwd: directory,
-            tool_name: "Bash",
-            tool_use_id: input.callID,
-            tool_input: input.args,
-            tool_response: { stdout: await whole(output), stderr: "", interrupted: false },
-          }),
-        "",
-      )
-      const { stdout } = (said(reply).updatedToolOutput ?? {}) as { stdout?: unknown }
-      const isShorter = typeof stdout === "string" && stdout.length < output.output.length
-      if (stdout && isShorter) output.output = stdout
     },
   }
 }

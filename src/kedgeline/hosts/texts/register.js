@@ -18,6 +18,7 @@ export const register = (on) => {
         instructions: e.instructions ?? "",
         // what a sub-agent's context has is not said
         tokens: e.agentId ? 0 : (usage.context?.tokens ?? 0),
+        window: usage.context?.window ?? 0,
         room: ROOM,
       }
       const options = { stdin: JSON.stringify(asked), timeoutMs: MILLISECONDS }

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts import ahead, places, replacement
+from kedgeline.hosts import places, prepared, replacement
 from kedgeline.hosts.replacement import HostRequest, host_compacted, make_ready
 from kedgeline.hosts.worker import work
 from kedgeline.pipeline.view import problems
@@ -81,7 +81,7 @@ def test_the_worker_prepares_where_claude_code_asks(hosted: Hosted, is_asked: bo
         seam.touch()
     hosted.writes(RECORDS)
     work("s1", "claude-code", str(hosted.path), hosted.folder)
-    found = ahead.kept(hosted.folder, "claude-code-s1")
+    found = prepared.load(hosted.folder, "claude-code-s1")
     assert (found is not None and found.ready is not None) == is_asked
 
 

@@ -32,15 +32,15 @@ LOOK_EVERY = 0.01
 class Mark(Value, frozen=True):
     """So many messages of the host stand as so many turns of the session."""
 
-    said: int
+    messages: int
     """Without those that say nothing: Claude Code has some in its file alone."""
-    seal: str
+    digest: str
     turns: int
     entry: int
     """Number of the last of these turns, which tells whether they still stand."""
 
 
-class Ahead(Value, frozen=True):
+class Preparation(Value, frozen=True):
     version: int = VERSION
     session: str = ""
     """Of the store, in which it is."""
@@ -59,66 +59,66 @@ class Ahead(Value, frozen=True):
     thoughts: tuple[str, ...] = ()
     """What was thought in the turns that stay."""
 
-    def begins(self, rows: Sequence[Message]) -> bool:
+    def starts_like(self, rows: Sequence[Message]) -> bool:
         """Whether it is of the same messages, as they begin."""
-        return next(_said(rows), ("", 0))[0] == self.first
+        return next(_speaking(rows), ("", 0))[0] == self.first
 
     def mark_of(self, rows: Sequence[Message], journal: Journal) -> Mark | None:
         """The last mark up to which the host's messages are those that are there."""
-        if not self.begins(rows):
+        if not self.starts_like(rows):
             return None
-        there = _seals(rows, {mark.said for mark in self.marks})
-        same = (mark for mark in reversed(self.marks) if there.get(mark.said) == mark.seal)
+        there = _digests(rows, {mark.messages for mark in self.marks})
+        same = (mark for mark in reversed(self.marks) if there.get(mark.messages) == mark.digest)
         return next((one for one in same if journal.number(one.turns - 1) == one.entry), None)
 
-    def with_mark(self, rows: Sequence[Message], journal: Journal) -> Ahead:
-        count, turns = sum(1 for _ in _said(rows)), journal.count()
-        mark = Mark(count, _seals(rows, {count})[count], turns, journal.number(turns - 1))
+    def with_mark(self, rows: Sequence[Message], journal: Journal) -> Preparation:
+        count, turns = sum(1 for _ in _speaking(rows)), journal.count()
+        mark = Mark(count, _digests(rows, {count})[count], turns, journal.number(turns - 1))
         return replace(self, marks=(*self.marks, mark)[-MOST_MARKS:])
 
 
-def begun(session: str, rows: Sequence[Message], turns: int) -> Ahead:
-    first, _ = next(_said(rows), ("", 0))
-    return Ahead(session=session, first=first, base=turns)
+def new_preparation(session: str, rows: Sequence[Message], turns: int) -> Preparation:
+    first, _ = next(_speaking(rows), ("", 0))
+    return Preparation(session=session, first=first, base=turns)
 
 
-def behind(rows: Sequence[Message], mark: Mark) -> Sequence[Message]:
+def rows_after(rows: Sequence[Message], mark: Mark) -> Sequence[Message]:
     """The messages that are not there yet."""
-    ends = (end for number, (_, end) in enumerate(_said(rows), 1) if number == mark.said)
+    ends = (end for number, (_, end) in enumerate(_speaking(rows), 1) if number == mark.messages)
     return rows[next(ends, 0) :]
 
 
-def _said(rows: Sequence[Message]) -> Iterator[tuple[str, int]]:
+def _speaking(rows: Sequence[Message]) -> Iterator[tuple[str, int]]:
     """What tells each message that says something, and where it ends."""
     for end, row in enumerate(rows, 1):
         if any(row.get(key) for key in ("text", "toolUses", "toolResults")) or "text" not in row:
             yield str(row.get("handle") or dumps(row, sort_keys=True)), end
 
 
-def _seals(rows: Sequence[Message], counts: set[int]) -> dict[int, str]:
+def _digests(rows: Sequence[Message], counts: set[int]) -> dict[int, str]:
     """What tells the first so many."""
     hashed, found = blake2b(digest_size=16), dict[int, str]()
-    for number, (key, _) in enumerate(_said(rows), 1):
+    for number, (key, _) in enumerate(_speaking(rows), 1):
         hashed.update(key.encode("utf-8", "replace") + b"\n")
         if number in counts:
             found[number] = hashed.hexdigest()
     return found
 
 
-def kept(folder: str, session: str) -> Ahead | None:
+def load(folder: str, session: str) -> Preparation | None:
     try:
-        found = msgspec.msgpack.decode(places.kept_bytes(folder, places.AHEAD), type=Ahead)
+        found = msgspec.msgpack.decode(places.kept_bytes(folder, places.AHEAD), type=Preparation)
     except (msgspec.MsgspecError, ValueError):
         return None
     return found if (found.version, found.session) == (VERSION, session) else None
 
 
-def keep(folder: str, known: Ahead) -> None:
+def save(folder: str, known: Preparation) -> None:
     places.keep(folder, places.AHEAD, msgspec.msgpack.encode(known))
 
 
 @contextmanager
-def alone(folder: str, wait: float) -> Iterator[None]:
+def locked(folder: str, wait: float) -> Iterator[None]:
     """Worker and answer one after the other, each waiting so many seconds for the other."""
     path = os.path.join(folder, places.AHEAD_LOCK)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
