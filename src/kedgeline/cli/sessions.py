@@ -44,7 +44,7 @@ REASON_WIDTH = 100
 """Characters of a reason in the history."""
 DAMAGED = 1
 """Exit code where something is damaged, and is not repaired."""
-DONE = {"attempt": "nothing done", "compaction": "compaction {count}"}
+EVENTS = {"attempt": "nothing done", "compaction": "compaction {count}"}
 NO_RULES = (
     "no rule is given, so no session goes; rules are --older-than 90d, --larger-than 100MB, "
     "--match 'ci-*' and --keep-last 20, and all that are given must hold"
@@ -136,7 +136,7 @@ def history(session: str, json: bool = False, store: str | None = None) -> None:
     rows = list(map(_event_as_json, open_kept(session, store).history()))
     columns: dict[str, Any] = {
         "when": "at",
-        "what": lambda row: DONE.get(row["what"], row["what"]).format(**row),
+        "what": lambda row: EVENTS.get(row["what"], row["what"]).format(**row),
         "tokens": _tokens,
         ">score": lambda row: row.get("probe_score", ""),
         "": _why,

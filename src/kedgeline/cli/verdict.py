@@ -78,7 +78,7 @@ WORDS: dict[SectionName, tuple[str, str]] = {
     "Commands": ("command", "commands"),
     "Index": ("name", "names"),
 }
-"""What one entry of a section is, and what several are."""
+"""What one entry of a section is, and what several are; others are entries of their section."""
 
 
 class _Probed(NamedTuple):
@@ -426,9 +426,13 @@ def _counts(losses: Losses) -> Iterator[tuple[int, str, str]]:
     """How many entries of a section, what they are, and the kind of facts that shows them."""
     from kedgeline.summary import SECTIONS
 
-    for section, (one, many) in WORDS.items():
+    for section in SECTIONS:
         if number := losses.left_out.get(section, 0):
-            yield number, one if number == 1 else many, SECTIONS[section].kind
+            yield number, _words(section)[number != 1], SECTIONS[section].kind
+
+
+def _words(section: SectionName) -> tuple[str, str]:
+    return WORDS.get(section, (f"entry of {section}", f"entries of {section}"))
 
 
 def _untold(losses: Losses) -> str:
@@ -472,7 +476,7 @@ def _left_out(losses: Losses, hints: Hints) -> Iterator[Any]:
     if losses.named:
         yield from ("", styled("the most salient of it", "bold"))
         named = [
-            (mark(one.turn), WORDS[one.section][0], shorten(one.text, 2 * LONGEST))
+            (mark(one.turn), _words(one.section)[0], shorten(one.text, 2 * LONGEST))
             for one in losses.named
         ]
         yield table("", "", "*", rows=named)
