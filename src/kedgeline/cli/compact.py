@@ -98,7 +98,7 @@ def plan(
 ) -> None:
     """Show what a compaction would keep, fold and mask, and why. Nothing is changed.
 
-    It also says whether a compaction saves money (extra `prices`), or else tokens.
+    With the extra `prices`, it also says whether a compaction saves money.
 
     Args:
         mask: Mask old tool outputs even if all turns fit.
@@ -510,7 +510,7 @@ def undo(session: str, json: bool = False, store: str | None = None) -> None:
     before, after = undone.tokens_before, undone.tokens_after
     done = {"session": session, "undone": undone.count, "folded": _turns_in(undone.plan.folded)}
     said = (
-        f"{session}: compaction {undone.count} is left out; {after:,} tokens are {before:,} again; "
+        f"{session}: compaction {undone.count} is undone; {after:,} tokens are {before:,} again; "
         f"{kept.should_compact().reason}"
     )
     say_done({**done, "tokens_before": before, "tokens_after": after}, said, json=json)

@@ -46,8 +46,8 @@ DAMAGED = 1
 """Exit code where something is damaged, and is not repaired."""
 EVENTS = {"attempt": "nothing done", "compaction": "compaction {count}"}
 NO_RULES = (
-    "no rule is given, so no session goes; rules are --older-than 90d, --larger-than 100MB, "
-    "--match 'ci-*' and --keep-last 20, and all that are given must hold"
+    "no rule is given, so no session is deleted; rules are --older-than 90d, --larger-than 100MB, "
+    "--match 'ci-*' and --keep-last 20, and a session must match all that are given"
 )
 OPENCODE = "opencode"
 """Folder beside that of the hooks in which the plugin for OpenCode keeps copies of sessions and
@@ -97,7 +97,7 @@ def add(
     if done.taken_back:
         told += f"; {count(done.taken_back, 'turn')} taken back"
     if done.undone:
-        told += f"; {count(done.undone, 'compaction')} left out, which had folded such turns"
+        told += f"; {count(done.undone, 'compaction')} of such turns undone"
     say_done({"session": session, **done._asdict()}, f"{session}: {told}", json=json)
 
 
@@ -349,7 +349,7 @@ def gc(
         larger_than SIZE: Larger than this: 500kB, 100MB.
         match PATTERN: Name matches this pattern, e.g. 'ci-*'; may be repeated.
         keep_last N>=0: Of those that match, keep this many of the most recent ones.
-        apply: Remove them; without it nothing is changed.
+        apply: Delete them; without it nothing is changed.
     """
     import time
 
@@ -402,13 +402,13 @@ def _removal_told(removal: Removal, removed: Removed | None) -> Iterator[str]:
     what = f"{count(number, 'session')} and {count(removal.loose, 'loose text')}"
     freed = bytes_told(removal.frees)
     if not removal.going and not removal.loose:
-        yield f"nothing to remove; {kept}"
+        yield f"nothing to delete; {kept}"
     elif removed is None:
-        yield f"{what} would go and free up to {freed}; --apply removes them"
+        yield f"{what} would be deleted, which frees up to {freed}; --apply deletes them"
     else:
-        yield f"removed {what}, freed up to {freed}; {kept}"
+        yield f"deleted {what}, freed up to {freed}; {kept}"
     for name in removed.spared if removed else ():
-        yield f"{name} stays: it was written to meanwhile"
+        yield f"{name} is kept: it was written to meanwhile"
 
 
 def _forget_hooks(sessions: Iterable[str]) -> None:

@@ -417,7 +417,7 @@ def losses_told(losses: Losses, hints: Hints) -> str:
         f"most salient: {named}" if named else "",
         f"see them with {f'{see} or ' if see else ''}{hints.facts(counts[0][2])}",
         hints.older,
-        "--losses tells more",
+        "--losses shows all of it",
     )
     return "; ".join(part for part in parts if part)
 
