@@ -16,83 +16,83 @@ import pytest
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src" / "kedgeline"
-FILES = sorted(SOURCE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
 FILE_LINES, FUNCTION_LINES = 700, 60
+SMALL, SINGLE = 120, 27
+"""A module of fewer lines is merged into its only importer; and so many modules have a single
+importer in the same folder. Issue 21 wants 20; `python -m tests.test_architecture` prints them."""
+SMALL_ONES = {"kedgeline.facts.extraction"}
 DRAWERS = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers", "base"}
 INPUT_OUTPUT = {
-    "os",
-    "io",
-    "pathlib",
-    "socket",
-    "sqlite3",
-    "subprocess",
-    "shutil",
-    "tempfile",
-    "sys",
+    *("os", "io", "pathlib", "socket", "sqlite3"),
+    *("subprocess", "shutil", "tempfile", "sys"),
 }
+IMPURE = {"open", "print", "input"}
 
 
 def layers() -> dict[str, tuple[str, set[str]]]:
     """The LAYERS table of ARCHITECTURE.md: unit to its layer and the units it may import."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     table = text.partition("<!-- layers -->")[2].partition("<!-- /layers -->")[0]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in table.splitlines()
-        if "|" in line
-    ]
-    found = {}
-    for unit, layer, may_import in rows[2:]:
-        found[unit.strip("`")] = (layer, set(re.findall(r"`(\w+)`", may_import)))
-    return found
+    rows = [line.strip("|").split("|") for line in table.splitlines() if "|" in line][2:]
+    return {
+        unit.strip(" `"): (layer.strip(), set(re.findall(r"`(\w+)`", may_import)))
+        for unit, layer, may_import in rows
+    }
 
 
 LAYERS = layers()
 
 
-def unit_of(module: str) -> str:
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "kedgeline"
-
-
 def imports(tree: ast.AST) -> Iterator[str]:
+    """Modules, and what may be one: names that are imported from a package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def violations(unit: str, source: str) -> list[str]:
+def violations(unit: str, tree: ast.AST) -> list[str]:
     """Imports of a unit's source that the table does not allow."""
-    allowed = LAYERS[unit][1] | {unit}
-    units = {
-        unit_of(name) for name in imports(ast.parse(source)) if name.split(".")[0] == "kedgeline"
-    }
-    return sorted(units - allowed)
+    ours = (name.split(".") for name in imports(tree) if name.split(".")[0] == "kedgeline")
+    units = {parts[1] for parts in ours if len(parts) > 1}
+    return sorted((units & set(LAYERS)) - LAYERS[unit][1] - {unit})
 
 
-def unit_of_file(path: Path) -> str:
+def unit_of(path: Path) -> str:
     first = path.relative_to(SOURCE).parts[0]
     return "kedgeline" if first in ("__init__.py", "__main__.py") else first.removesuffix(".py")
 
 
+def layer_of(path: Path) -> str:
+    return LAYERS[unit_of(path)][0]
+
+
 def test_every_unit_is_in_the_table_and_every_row_exists() -> None:
-    assert {unit_of_file(path) for path in FILES} == set(LAYERS)
+    assert {unit_of(path) for path in TREES} == set(LAYERS)
 
 
 def test_imports_point_down() -> None:
-    found = {
-        str(path.relative_to(SOURCE)): wrong
-        for path in FILES
-        if (wrong := violations(unit_of_file(path), path.read_text("utf-8")))
-    }
-    assert found == {}
+    found = {str(path): violations(unit_of(path), tree) for path, tree in TREES.items()}
+    assert {path: wrong for path, wrong in found.items() if wrong} == {}
+    for unit, code, up in (
+        ("formats", "from kedgeline.tokens import Exact", "tokens"),
+        ("model", "def f():\n    import kedgeline.pipeline.read", "pipeline"),
+        ("model", "from kedgeline import pipeline", "pipeline"),
+    ):
+        assert violations(unit, ast.parse(code)) == [up]
 
 
-def test_an_import_that_points_up_is_seen() -> None:
-    assert violations("formats", "from kedgeline.tokens import Exact") == ["tokens"]
-    assert violations("model", "def f():\n    import kedgeline.pipeline.read") == ["pipeline"]
+def test_the_table_has_no_cycle() -> None:
+    order: set[str] = set()
+    left = {unit: allowed - {unit} for unit, (_, allowed) in LAYERS.items()}
+    while left:
+        ready = {unit for unit, allowed in left.items() if allowed <= order}
+        assert ready, f"a cycle among {sorted(left)}"
+        order |= ready
+        left = {unit: allowed for unit, allowed in left.items() if unit not in ready}
 
 
 def test_every_step_of_the_walks_is_one_jump_away() -> None:
@@ -105,34 +105,17 @@ def test_every_step_of_the_walks_is_one_jump_away() -> None:
         files = [SOURCE / word for word in words if word.endswith(".py")]
         told = "".join(path.read_text("utf-8") for path in files)
         names = [word for word in words if word.isidentifier()]
-        missing = [
-            name for name in names if not re.search(rf"(?:def|class|import|,) {name}\b", told)
-        ]
+        defined = r"(?:def|class|import|,) {}\b"
+        missing = [name for name in names if not re.search(defined.format(name), told)]
         assert (missing, len(names) > 2) == ([], True), walk
 
 
-def test_the_table_has_no_cycle() -> None:
-    order: list[str] = []
-    left = {unit: set(allowed) - {unit} for unit, (_, allowed) in LAYERS.items()}
-    while left:
-        ready = [unit for unit, allowed in left.items() if allowed <= set(order)]
-        assert ready, f"a cycle among {sorted(left)}"
-        order.extend(ready)
-        left = {unit: allowed for unit, allowed in left.items() if unit not in ready}
-
-
 def test_stages_and_values_do_no_input_or_output() -> None:
-    for path in FILES:
-        if LAYERS[unit_of_file(path)][0] not in ("stage", "instrument", "values"):
-            continue
-        tree = ast.parse(path.read_text("utf-8"))
-        assert {name.split(".")[0] for name in imports(tree)} & INPUT_OUTPUT == set(), path
-        calls = {
-            n.func.id
-            for n in ast.walk(tree)
-            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-        }
-        assert calls & {"open", "print", "input"} == set(), path
+    for path, tree in TREES.items():
+        if layer_of(path) in ("stage", "instrument", "values"):
+            assert {name.split(".")[0] for name in imports(tree)} & INPUT_OUTPUT == set(), path
+            calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+            assert {one.id for one in calls if isinstance(one, ast.Name)} & IMPURE == set(), path
 
 
 def test_files_and_functions_stay_readable() -> None:
@@ -141,33 +124,54 @@ def test_files_and_functions_stay_readable() -> None:
     for path in (found for folder in folders for found in (ROOT / folder).rglob("*.py")):
         text = path.read_text("utf-8")
         if (lines := text.count("\n")) > FILE_LINES:
-            large.append(f"{path.relative_to(ROOT)}: {lines} lines")
+            large.append(f"{path}: {lines} lines")
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 length = (node.end_lineno or 0) - node.lineno + 1
                 if length > FUNCTION_LINES:
-                    large.append(
-                        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {length} lines"
-                    )
+                    large.append(f"{path}:{node.lineno} {node.name}: {length} lines")
     assert large == []
 
 
+def single_importers() -> dict[str, tuple[str, int]]:
+    """Modules that one module imports, which lies in the same folder; with it, and their lines."""
+    modules = {}
+    for path in TREES:
+        parts = ("kedgeline", *path.relative_to(SOURCE).with_suffix("").parts)
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    importers: dict[str, set[str]] = {name: set() for name in modules}
+    for name, path in modules.items():
+        for one in {*imports(TREES[path])} & {*modules} - {name}:
+            importers[one].add(name)
+    found = {}
+    for name, path in modules.items():
+        folders = {modules[one].parent for one in importers[name]}
+        if len(importers[name]) == 1 and folders == {path.parent} and path.stem != "__init__":
+            lines = path.read_text("utf-8").count("\n")
+            found[name] = (importers[name].pop(), lines)
+    return found
+
+
+def test_a_small_module_with_one_importer_is_a_part_of_it() -> None:
+    found = single_importers()
+    small = {name for name, (_, lines) in found.items() if lines < SMALL}
+    assert small - SMALL_ONES == set()
+    assert len(found) <= SINGLE
+
+
 def test_no_drawer_modules() -> None:
-    assert [p for p in FILES if p.stem in DRAWERS or p.parent.name in DRAWERS] == []
+    assert [p for p in TREES if p.stem in DRAWERS or p.parent.name in DRAWERS] == []
 
 
 def test_no_broad_except_outside_faces() -> None:
     broad = []
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ExceptHandler) and LAYERS[unit_of_file(path)][0] != "face":
-                names = (
-                    {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
-                    if node.type
-                    else {"all"}
-                )
-                if names & {"all", "Exception", "BaseException"}:
-                    broad.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    for path, tree in TREES.items():
+        handlers = (node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler))
+        for handler in handlers if layer_of(path) != "face" else ():
+            named = ast.walk(handler.type) if handler.type else ()
+            names = {one.id for one in named if isinstance(one, ast.Name)}
+            if handler.type is None or names & {"Exception", "BaseException"}:
+                broad.append(f"{path}:{handler.lineno}")
     assert broad == []
 
 
@@ -195,25 +199,25 @@ BARE_BUDGET, MODULE_BUDGET = 80, 590
 interpreter's own included; 68 and 544 when this was written. Time is noisy, the number of modules
 is not."""
 HEAVY = {
-    "rich",
-    "typer",
-    "splintr",
-    "tree_sitter",
-    "asyncio",
-    "email",
-    "importlib.metadata",
-    "http",
-    "ssl",
-    "sqlite3",
+    *("rich", "typer", "splintr", "tree_sitter", "asyncio"),
+    *("email", "importlib.metadata", "http", "ssl", "sqlite3"),
 }
+LATER = (
+    *("kedgeline.bank", "kedgeline.economy", "kedgeline.models", "kedgeline.pipeline.asking"),
+    *("kedgeline.pipeline.judging", "kedgeline.pipeline.words"),
+    *("opentelemetry", "pydantic", "openai", "anthropic"),
+)
+"""What a session does not load before it needs it."""
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def imported() -> dict[str, Any]:
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORT_PROBE], capture_output=True, text=True, check=True
-    )
-    found: dict[str, Any] = json.loads(result.stdout)
+    found: dict[str, Any] = json.loads(run_python(IMPORT_PROBE))
     return found
 
 
@@ -231,26 +235,9 @@ def test_importing_kedgeline_stays_within_its_budget(imported: dict[str, Any]) -
 
 def test_a_session_loads_neither_the_bank_nor_the_economy() -> None:
     """What runs at every step of an agent must not wait for what it does not need."""
-    code = "import sys, kedgeline; kedgeline.Session; print('\\n'.join(sys.modules))"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    loaded = result.stdout.split()
+    loaded = run_python("import sys, kedgeline; kedgeline.Session; print(*sys.modules)").split()
     assert "kedgeline.session.session" in loaded
-    assert [
-        name for name in loaded if name.startswith(("kedgeline.bank", "kedgeline.economy"))
-    ] == []
-    assert [name for name in loaded if name.startswith("opentelemetry")] == []
-    models = (
-        "kedgeline.models",
-        "kedgeline.pipeline.asking",
-        "kedgeline.pipeline.judging",
-        "kedgeline.pipeline.words",
-        "pydantic",
-        "openai",
-        "anthropic",
-    )
-    assert [name for name in loaded if name.startswith(models)] == []
+    assert [name for name in loaded if name.startswith(LATER)] == []
 
 
 def test_importing_kedgeline_reads_only_code(imported: dict[str, Any]) -> None:
@@ -259,3 +246,8 @@ def test_importing_kedgeline_reads_only_code(imported: dict[str, Any]) -> None:
     tables = {str(path) for path in (ROOT / "src").rglob("*.toml")}
     other = [name for name in imported["opened"] if not name.endswith(code) and name not in tables]
     assert [name for name in other if "__pycache__" not in name] == []
+
+
+if __name__ == "__main__":
+    for name, (importer, lines) in sorted(single_importers().items()):
+        sys.stdout.write(f"{lines:>4}  {name}, imported by {importer}\n")

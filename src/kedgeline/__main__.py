@@ -20,9 +20,20 @@ def main() -> None:
         from kedgeline.hosts.replacement import main as host_compact
 
         host_compact(options[0])
+    import signal
+
     from kedgeline.cli.main import run_program
 
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
     run_program()
+
+
+def end(number: int, _: object) -> None:
+    """End as an error does, so that what was started or locked is ended or released: a program
+    that is asked as a model has a session of its own and gets no signal."""
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

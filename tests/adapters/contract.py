@@ -3,9 +3,10 @@ are large, and every request that reaches it is looked at."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
@@ -87,10 +88,22 @@ class Seen:
         pairs = zip(self.lists, self.lists[1:], strict=False)
         return sum(one != other[: len(one)] for one, other in pairs)
 
-    def holds(self, compactions: int, *, calls: int = CALLS) -> None:
-        assert len(self.sizes) == calls + 1, len(self.sizes)
-        assert compactions >= 3
-        assert self.breaks == compactions, (self.breaks, compactions)
+    def holds(self, owner: Any, *, window: int = 0) -> None:
+        """`owner` is an adapter, its runs, or one run; `window` the one it is to have found."""
+        run = owner if isinstance(owner, AgentRun) else getattr(owner, "_runs", owner).newest
+        assert len(self.sizes) == CALLS + 1, len(self.sizes)
+        assert run.compactions >= 3
+        assert self.breaks == run.compactions, (self.breaks, run.compactions)
+        assert window in (0, run.last.window.tokens)
+
+
+def together(running: Iterable[Awaitable[Any]]) -> None:
+    """Runs at the same time, in one loop of events."""
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*running)
+
+    asyncio.run(all_of_them())
 
 
 @dataclass

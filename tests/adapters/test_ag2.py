@@ -23,7 +23,17 @@ from ag2.events import (
 from ag2.stream import MemoryStream
 
 from kedgeline.adapters.ag2 import kedgeline_middleware
-from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, number_in, output
+from tests.adapters.contract import (
+    CALLS,
+    SYSTEM,
+    TASK,
+    WINDOW,
+    Planted,
+    Seen,
+    number_in,
+    output,
+    together,
+)
 
 pytestmark = pytest.mark.adapters
 
@@ -107,8 +117,5 @@ def test_an_error_of_ours_does_not_end_the_run(way: str, planted: Planted) -> No
 def test_streams_in_parallel_share_nothing() -> None:
     middleware, seen = kedgeline_middleware(window=WINDOW), [Seen() for _ in range(3)]
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(gone(middleware, one, "ask") for one in seen))
-
-    asyncio.run(all_of_them())
+    together(gone(middleware, one, "ask") for one in seen)
     assert all(len(one.sizes) == CALLS + 1 and one.breaks >= 3 for one in seen)

@@ -22,7 +22,7 @@ from agent_framework import (
 )
 
 from kedgeline.adapters.agent_framework import KedgelineStrategy
-from tests.adapters.contract import SYSTEM, TASK, WINDOW, Planted, Seen, number_in, output
+from tests.adapters.contract import SYSTEM, TASK, WINDOW, Planted, Seen, number_in, output, together
 
 pytestmark = pytest.mark.adapters
 CALLS = 60
@@ -86,8 +86,7 @@ async def gone(strategy: Any, seen: Seen, way: str) -> list[Any]:
 def test_the_history_stays_whole_and_what_is_sent_fits(way: str) -> None:
     seen, strategy = Seen(), KedgelineStrategy(window=WINDOW)
     stored = asyncio.run(gone(strategy, seen, way))
-    assert strategy._runs.newest is not None
-    seen.holds(strategy._runs.newest.compactions)
+    seen.holds(strategy)
     assert sum(c.type == "function_result" for m in stored for c in m.contents) >= CALLS
 
 
@@ -102,8 +101,5 @@ def test_an_error_of_ours_does_not_end_the_run(way: str, planted: Planted) -> No
 def test_runs_in_parallel_share_nothing() -> None:
     strategy, seen = KedgelineStrategy(window=WINDOW), [Seen() for _ in range(3)]
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(gone(strategy, one, "run") for one in seen))
-
-    asyncio.run(all_of_them())
+    together(gone(strategy, one, "run") for one in seen)
     assert all(len(one.sizes) == CALLS + 1 and one.breaks >= 3 for one in seen)

@@ -68,7 +68,7 @@ def test_the_result_stays_whole_and_what_is_sent_fits(
     seen = Seen()
     found = run(place(endpoint), way, tmp_path, seen)
     assert found["errors"] == []
-    seen.holds(endpoint.runs.of(way).compactions)
+    seen.holds(endpoint.runs.of(way))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -99,7 +99,7 @@ def test_runs_in_parallel_share_nothing(endpoint: Endpoint, tmp_path: Path) -> N
     for thread in threads:
         thread.join()
     for way, one in zip(ways, seen, strict=True):
-        one.holds(endpoint.runs.of(way).compactions)
+        one.holds(endpoint.runs.of(way))
 
 
 GUIDE = re.compile(r"^```js\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ import httpx2
 import openai
 
 from kedgeline.adapters.clients import Transport, wrap
-from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, output
+from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, output, together
 
 pytestmark = pytest.mark.adapters
 KINDS = ("openai", "anthropic")
@@ -88,7 +88,7 @@ def test_the_callers_list_stays_whole_and_what_is_sent_fits(
     made, runs = client(kind, way, how, server)
     messages = asyncio.run(loop(made, kind, way, "played"))
     assert len(messages) == 2 + 2 * CALLS + (kind == "openai")
-    seen.holds(runs.newest.compactions)
+    seen.holds(runs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,10 +108,7 @@ def test_conversations_of_one_client_share_nothing(server: Any) -> None:
     server.seen.update({name: Seen() for name in names})
     made, _ = client("openai", "async", "wrap", server)
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(loop(made, "openai", "async", name) for name in names))
-
-    asyncio.run(all_of_them())
+    together(loop(made, "openai", "async", name) for name in names)
     for name in names:
         assert len(server.seen[name].sizes) == CALLS + 1
         assert server.seen[name].breaks >= 3

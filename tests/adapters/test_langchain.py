@@ -18,16 +18,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from kedgeline.adapters.langchain import KedgelineMiddleware
-from tests.adapters.contract import (
-    CALLS,
-    SYSTEM,
-    TASK,
-    WINDOW,
-    Planted,
-    Seen,
-    number_in,
-    output,
-)
+from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, number_in, output
 
 pytestmark = pytest.mark.adapters
 WAYS = ("invoke", "ainvoke", "stream", "astream")
@@ -117,7 +108,7 @@ def test_the_state_stays_whole_and_what_is_sent_fits(way: str) -> None:
     seen, middleware = Seen(), KedgelineMiddleware()
     made = agent(middleware, seen)
     asyncio.run(gone(made, way))
-    seen.holds(middleware._runs.newest.compactions)
+    seen.holds(middleware)
     state = made.get_state(config()).values["messages"]
     assert len(state) == 2 + 2 * CALLS
     assert [m.tool_call_id for m in state if m.type == "tool"] == [
@@ -132,7 +123,7 @@ def test_the_state_is_compacted_where_that_is_asked_for(way: str) -> None:
     seen, middleware = Seen(), KedgelineMiddleware(persistent=True, window=WINDOW)
     made = agent(middleware, seen)
     asyncio.run(gone(made, way))
-    seen.holds(middleware._runs.newest.compactions)
+    seen.holds(middleware)
     state = made.get_state(config()).values["messages"]
     assert len(state) < CALLS
     assert "kedgeline-summary" in str(state[0].content)
@@ -166,7 +157,7 @@ def test_threads_in_parallel_share_nothing() -> None:
     asyncio.run(all_of_them())
     assert len(middleware._runs._by_key) == 4
     for one, run in zip(seen, middleware._runs._by_key.values(), strict=True):
-        one.holds(run.compactions)
+        one.holds(run)
     assert Counter(map(len, (one.sizes for one in seen))) == {CALLS + 1: 4}
 
 
@@ -174,5 +165,5 @@ def test_what_is_folded_can_be_recalled(tmp_path: Any) -> None:
     seen, middleware = Seen(), KedgelineMiddleware(store=tmp_path / "store")
     made = agent(middleware, seen)
     asyncio.run(gone(made, "invoke"))
-    seen.holds(middleware._runs.newest.compactions)
+    seen.holds(middleware)
     assert "row 3 of part 4" in middleware.recall("row 3 of part 4")

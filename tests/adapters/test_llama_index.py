@@ -63,7 +63,7 @@ async def gone(seen: Seen, *, streaming: bool) -> tuple[Any, list[Any]]:
 def test_the_memory_stays_whole_and_what_is_sent_fits(streaming: bool) -> None:
     seen = Seen()
     agent, stored = asyncio.run(gone(seen, streaming=streaming))
-    seen.holds(agent._runs.newest.compactions)
+    seen.holds(agent)
     assert len(stored) == 2 + 2 * CALLS
 
 

@@ -30,6 +30,7 @@ from tests.adapters.contract import (
     Seen,
     number_in,
     output,
+    together,
 )
 
 pytestmark = pytest.mark.adapters
@@ -106,11 +107,8 @@ def history(made: Agent[None, str], way: str) -> list[Any]:
 def test_what_is_sent_fits(way: str, persistent: bool) -> None:
     seen, capability = Seen(), KedgelineCompaction(persistent=persistent)
     messages = history(agent(capability, seen), way)
-    assert capability._runs.newest is not None
-    seen.holds(capability._runs.newest.compactions)
+    seen.holds(capability, window=WINDOW)
     assert (len(messages) == 2 + 2 * CALLS) != persistent
-    assert capability.last is not None
-    assert capability.last.window.tokens == WINDOW
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -124,10 +122,7 @@ def test_an_error_of_ours_does_not_end_the_run(way: str, planted: Planted) -> No
 def test_runs_in_parallel_share_nothing() -> None:
     capability, seen = KedgelineCompaction(), [Seen() for _ in range(4)]
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(gone(agent(capability, one), "run") for one in seen))
-
-    asyncio.run(all_of_them())
+    together(gone(agent(capability, one), "run") for one in seen)
     runs = list(capability._runs._by_key.values())
     assert len(runs) == 4
     assert sorted(one.breaks for one in seen) == sorted(run.compactions for run in runs)

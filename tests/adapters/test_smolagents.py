@@ -122,7 +122,7 @@ def gone(cls: Any, seen: Seen, *, streaming: bool = False) -> Any:
 def test_the_memory_stays_whole_and_what_is_sent_fits(cls: Any, streaming: bool) -> None:
     seen = Seen()
     agent = gone(cls, seen, streaming=streaming)
-    seen.holds(agent._runs.newest.compactions)
+    seen.holds(agent)
     steps = [step for step in agent.memory.steps if isinstance(step, ActionStep)]
     assert len(steps) == CALLS + 1
     told = zip(steps[:-1], range(1, CALLS + 1), strict=True)

@@ -82,18 +82,6 @@ def test_documents_are_indexed_and_found_at_the_cheapest_step(line: Line, tmp_pa
     assert b"not a step" in line("bank", "find", "harbor", "--depth", "deep", code=2).stderr
 
 
-def test_people_get_tables_and_sentences(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEDGELINE_BANK_ENTRIES", "1")
-    for n in range(3):
-        line("bank", "add", "activeContext", f"Step {n} done.", "--agent", "a")
-    assert b"compaction is due" in line("bank", "status").stdout
-    assert b"would move" in line("bank", "compact", "--dry-run").stdout
-    assert b"takes it back" in line("bank", "compact").stderr
-    assert b"compaction" in line("bank", "history").stdout
-    assert b"sound" in line("bank", "verify").stdout
-    assert b"undone: the compaction" in line("bank", "undo").stderr
-
-
 def test_json_keys_are_documented(line: Line, tmp_path: Path) -> None:
     (tmp_path / "harbor.md").write_text("# Harbor\n\nTides.\n")
     commands = (

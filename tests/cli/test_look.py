@@ -92,7 +92,7 @@ def test_turns(session: str) -> None:
         assert words in shown
     assert "t0" not in ran("turns", session, "--last", "1").out
     assert "t0" not in ran("turns", session, "--from", "1").out
-    assert "berth = 1" in ran("turns", session, "--full").out
+    assert "berth = 1" in ran("show", session, "t0").out
     assert ran("turns", session, "--last", "0").out == ""
     assert ran("turns", session, "--last", "9").out == shown
     for option in ("--last", "--from", "--session"):
@@ -206,8 +206,8 @@ def test_a_session_cannot_steer_the_terminal(tmp_path: Path) -> None:
     records.user(evil)
     session = written(tmp_path, records)
     for arguments in (
-        *(["stats"], ["turns", "--agents"], ["turns", "--full"], ["facts"], ["anchors"]),
-        *(["plan", "--window", "8k"], ["probe", "--all"], ["summarize"]),
+        *(["stats"], ["turns", "--agents"], ["facts"], ["anchors"]),
+        *(["plan", "--window", "8k"], ["probe"], ["summarize"]),
     ):
         done = ran(*arguments, session)
         assert done.code == 0

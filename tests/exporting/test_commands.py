@@ -172,11 +172,11 @@ def test_fsck_that_repairs_all_exits_with_0(place: str, tmp_path: Path) -> None:
 
 def test_gc_removes_nothing_unless_told(place: str) -> None:
     shown = run("gc", "--match", "ci-*", "--store", place)
-    assert "1 session and 0 loose texts would go" in shown.stdout
+    assert "1 session and 0 loose texts would be deleted" in shown.stdout
     assert "ci-1" in shown.stdout
     without = run("gc", "--apply", "--store", place)
     assert "no rule is given" in without.stderr
-    assert "nothing to remove; 2 sessions kept" in without.stdout
+    assert "nothing to delete; 2 sessions kept" in without.stdout
     with closing(open_store(place)) as store:
         assert len(store.sessions()) == 2
 

@@ -87,11 +87,6 @@ def test_a_compaction_alone_is_a_span_of_the_conversation_it_was_read_from(ended
     assert len(id) == spans.LONGEST_ID
 
 
-def test_what_a_session_makes_is_told_once(ended: Ended) -> None:
-    filled().compact()
-    assert len(ended()) == 1
-
-
 def test_the_trigger_is_what_the_last_decision_said_and_no_older_one(ended: Ended) -> None:
     found = filled()
     assert found.should_compact().trigger == "hard_limit"

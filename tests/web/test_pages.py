@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from kedgeline import Session
@@ -44,32 +44,26 @@ def test_a_session_is_told_turn_by_turn(long: ShownSession) -> None:
 
 
 def test_compactions_of_the_host_are_drops(compacted: ShownSession) -> None:
-    page = session_page(compacted)
-    cleared, folded, now = page["compactions"]
-    assert (cleared["kind"], folded["kind"], now["kind"]) == (
-        "outputs cleared",
-        "summary",
-        "preview",
-    )
-    assert folded["turn"] == 37
-    assert folded["before"] > folded["after"] > 0
+    found = session_page(compacted)["compactions"]
+    assert [one["kind"] for one in found] == ["outputs cleared", "summary", "preview"]
+    assert found[1]["turn"] == 37
+    assert found[1]["before"] > found[1]["after"] > 0
+
+
+def cited(parts: Any) -> list[tuple[int, ...]]:
+    """The turns of each line of a summary."""
+    return [tuple(one["turns"]) for part in parts for one in part["lines"]]
 
 
 def test_every_line_of_a_summary_leads_to_turns_that_are_there(long: ShownSession) -> None:
+    """And all that is left out is named with its turn."""
     page = compaction_page(long, "now")
-    lines = [one for part in page["summary"] for one in part["lines"]]
-    cited = {turn for one in lines for turn in one["turns"]}
+    lines, lost = cited(page["summary"]), cited(page["losses"])
     assert len(lines) > 30
-    assert cited
-    assert cited <= {turn.index for turn in long.turns}
-    assert sum(bool(one["turns"]) for one in lines) > 0.9 * len(lines)
-
-
-def test_all_that_is_left_out_is_named_with_its_turn(long: ShownSession) -> None:
-    page = compaction_page(long, "now")
-    lost = [one for part in page["losses"] for one in part["lines"]]
+    assert {turn for one in lines for turn in one} <= {turn.index for turn in long.turns}
+    assert sum(map(bool, lines)) > 0.9 * len(lines)
     assert lost
-    assert all(one["turns"] for one in lost)
+    assert all(lost)
 
 
 def test_kept_and_folded_turns_are_all_turns(long: ShownSession) -> None:
@@ -90,8 +84,7 @@ def test_the_hosts_summary_stands_beside_ours(compacted: ShownSession) -> None:
     assert page["host"].startswith("This session is being continued")
     assert page["summary"]
     assert {"host", "passed"} <= set(page["questions"][0])
-    turns = {turn for part in page["summary"] for one in part["lines"] for turn in one["turns"]}
-    assert max(turns) < 37
+    assert max(turn for one in cited(page["summary"]) for turn in one) < 37
 
 
 def test_a_session_that_is_not_full_is_shown_as_if_it_was() -> None:
@@ -129,44 +122,37 @@ def test_a_kept_session_shows_its_own_compactions(tmp_path: Path) -> None:
         assert shown["summary_tokens"] == made.summary_tokens
 
 
+def texts(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [t for pair in value.items() for one in pair for t in texts(one)]
+    if isinstance(value, (list, tuple)):
+        return [t for one in value for t in texts(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def shown(found: ShownSession) -> list[str]:
+    """All texts of all pages of a session."""
+    page = session_page(found)
+    compactions = [compaction_page(found, one["id"]) for one in page["compactions"]]
+    return texts([page, turns_page(found, 0, 999), compactions])
+
+
 def test_no_secret_gets_into_a_page(tmp_path: Path) -> None:
     text = (EXAMPLES / "claude-code-long.jsonl").read_text("utf-8")
     path = tmp_path / "session.jsonl"
     path.write_text(text.replace("make check", f"make check {SECRET}"), "utf-8")
-    found = open_file(path, Redactor([("TOKEN", SECRET)]))
-    pages = (
-        session_page(found),
-        turns_page(found, 0, 999),
-        *(compaction_page(found, one["id"]) for one in session_page(found)["compactions"]),
-    )
-    for page in pages:
-        assert SECRET not in msgspec.json.encode(page).decode()
-    assert "TOKEN]" in msgspec.json.encode(pages[1]).decode()
+    told = shown(open_file(path, Redactor([("TOKEN", SECRET)])))
+    assert not [one for one in told if SECRET in one]
+    assert [one for one in told if "TOKEN]" in one]
 
 
-def test_no_control_character_gets_into_a_page(tmp_path: Path) -> None:
+def test_no_control_character_gets_into_a_page_and_no_markup_into_the_file(tmp_path: Path) -> None:
     found = open_file(hostile.write(tmp_path / "hostile.jsonl"), Redactor())
-    pages = (
-        session_page(found),
-        turns_page(found, 0, 999),
-        *(compaction_page(found, one["id"]) for one in session_page(found)["compactions"]),
-    )
-
-    def texts(value: object) -> list[str]:
-        if isinstance(value, dict):
-            return [t for pair in value.items() for one in pair for t in texts(one)]
-        if isinstance(value, (list, tuple)):
-            return [t for one in value for t in texts(one)]
-        return [value] if isinstance(value, str) else []
-
-    for text in texts(list(pages)):
+    for text in shown(found):
         assert not set(text) & {"\x1b", "\x07", "\u202e", "\u2066", "\u200f", "\x9b"}, text
     media = [one for turn in turns_page(found, 0, 999) for one in turn["media"] if "data" in one]
     assert {one["mime"] for one in media} == {"image/png"}
-
-
-def test_the_file_has_no_markup_of_the_session(tmp_path: Path) -> None:
-    page = html_page(open_file(hostile.write(tmp_path / "hostile.jsonl"), Redactor()))
+    page = html_page(found)
     assert "window.ran" not in page
     assert page.count("<script") == 2
     assert "default-src 'none'" in page

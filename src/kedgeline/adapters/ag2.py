@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Parts, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -38,7 +38,7 @@ class _Turn(BaseMiddleware):
     def __init__(self, event: Any, context: Any, runs: Runs) -> None:
         super().__init__(event, context)
         self._runs = runs
-        self._known: dict[int, tuple[Any, list[dict[str, Any]]]] = {}
+        self._parts = Parts(_records)
 
     async def on_llm_call(
         self, call_next: Callable[..., Any], events: Sequence[Any], context: Any
@@ -51,31 +51,12 @@ class _Turn(BaseMiddleware):
         return await call_next(shown, context)
 
     async def _shown(self, events: list[Any], context: Any) -> list[Any]:
-        run = self._runs.of(f"ag2-{context.stream.id}")
-        records: list[dict[str, Any]] = []
-        owners: list[int] = []
-        """For each record the place of its event."""
-        for place, event in enumerate(events):
-            held, found = self._known.get(id(event), (None, []))
-            if held is not event:
-                found = _records(event)
-                self._known[id(event)] = (event, found)
-            records += found
-            owners += [place] * len(found)
+        run, records = self._runs.of(f"ag2-{context.stream.id}"), self._parts.messages(events)
         name = str(getattr(getattr(context, "config", None), "model", "") or "")
         sent = await run.astep(records, beside=list(context.prompt), model_name=name)
         if sent is records:
             return events
-        places = {id(one): owners[n] for n, one in enumerate(records)}
-        staying = {places[id(one)] for one in sent if id(one) in places}
-        changed = [one for one in sent if id(one) not in places]
-        lead = next((one for one in changed if one["role"] == "user"), None)
-        outputs = {one["tool_call_id"]: one["content"] for one in changed if one["role"] == "tool"}
-        staying |= {
-            n
-            for n, event in enumerate(events)
-            if {r.parent_id for r in _results(event)} & outputs.keys()
-        }
+        lead, staying, outputs = self._parts.remaining(events, sent)
         first = min(staying, default=len(events))
         kept = [
             _shortened(event, outputs)

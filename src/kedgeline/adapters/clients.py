@@ -29,23 +29,16 @@ except ImportError:
         ) from error
 
 METHODS = ("create", "stream", "parse")
-LISTS = (("/chat/completions", "messages"), ("/messages", "messages"), ("/responses", "input"))
-"""Ends of the paths that are asked, and the field of the body that has the list."""
+LISTS = {"chat.completions": "messages", "messages": "messages", "responses": "input"}
+"""What of a client is asked, and the field that has the list; its path ends with the same words."""
 
 
 def wrap(client: Any, **options: Unpack[AdapterOptions]) -> Any:
     """The same client, changed in place. What came of the newest request is in
     `client.kedgeline.last`."""
     runs = Runs(**options)
-    parts = [
-        (part, field)
-        for path, field in (
-            ("chat.completions", "messages"),
-            ("messages", "messages"),
-            ("responses", "input"),
-        )
-        if (part := _part(client, path)) is not None
-    ]
+    found = ((_part(client, path), field) for path, field in LISTS.items())
+    parts = [(part, field) for part, field in found if part is not None]
     if not parts:
         raise UserError(f"{type(client).__name__} is not a client of openai or anthropic")
     for part, field in parts:
@@ -128,7 +121,8 @@ class Transport(Adapter, httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 def _body(request: Any) -> tuple[dict[str, Any], str]:
     """The body and the field that has the list; an empty one where there is none."""
-    field = next((f for end, f in LISTS if request.url.path.endswith(end)), "")
+    path = request.url.path.replace("/", ".")
+    field = next((field for end, field in LISTS.items() if path.endswith(f".{end}")), "")
     try:
         body = json.loads(request.content) if field else {}
     except (ValueError, httpx.RequestNotRead):

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import msgspec
@@ -194,6 +194,47 @@ class Runs:
         named = self._session or _UNNAMED.sub("-", name).strip("-.") or f"run-{uuid4().hex[:12]}"
         redactor = Redactor(secrets_in(surroundings(), load_settings().secrets))
         return Session(named, self._store, window=self._options.get("window"), redactor=redactor)
+
+
+class Remaining(NamedTuple):
+    """What of a framework's own parts, each of which is several messages, is sent."""
+
+    lead: dict[str, Any] | None
+    """The message that stands for what is folded."""
+    places: set[int]
+    """Of the parts that stay."""
+    outputs: dict[str, str]
+    """Outputs that are shortened, by the ids of their calls."""
+
+
+class Parts:
+    """Events or steps of a framework, as messages of OpenAI's chat API."""
+
+    def __init__(self, messages_of: Callable[[Any], list[dict[str, Any]]]) -> None:
+        self._messages_of = messages_of
+        self._known: dict[int, tuple[Any, list[dict[str, Any]]]] = {}
+
+    def messages(self, parts: Sequence[Any]) -> list[dict[str, Any]]:
+        return [message for part in parts for message in self._of(part)]
+
+    def _of(self, part: Any) -> list[dict[str, Any]]:
+        """A part is always the same messages, so that a loop knows them again."""
+        held, found = self._known.get(id(part), (None, []))
+        if held is not part:
+            found = self._messages_of(part)
+            self._known[id(part)] = (part, found)
+        return found
+
+    def remaining(self, parts: Sequence[Any], sent: list[dict[str, Any]]) -> Remaining:
+        owners = [(place, one) for place, part in enumerate(parts) for one in self._of(part)]
+        own, left = {id(one) for _, one in owners}, {id(one) for one in sent}
+        made = [one for one in sent if id(one) not in own]
+        lead = next((one for one in made if one["role"] == "user"), None)
+        outputs = {one["tool_call_id"]: one["content"] for one in made if one["role"] == "tool"}
+        places = {
+            place for place, one in owners if id(one) in left or one.get("tool_call_id") in outputs
+        }
+        return Remaining(lead, places, outputs)
 
 
 class Adapter:

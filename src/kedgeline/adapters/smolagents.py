@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Adapter, Runs
+from kedgeline.adapters.runs import Adapter, Parts, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -26,7 +26,7 @@ class KedgelineMixin(Adapter):
     def __init__(self, *args: Any, kedgeline: dict[str, Any] | None = None, **more: Any) -> None:
         """`kedgeline` are the options that every adapter has: window, at, target, store …"""
         self._runs, self._key = Runs(**(kedgeline or {})), f"smolagents-{uuid4().hex[:12]}"
-        self._shown: dict[int, tuple[Any, list[dict[str, Any]]]] = {}
+        self._parts = Parts(_records)
         super().__init__(*args, **more)
 
     def write_memory_to_messages(self, summary_mode: bool = False) -> list[Any]:
@@ -43,44 +43,32 @@ class KedgelineMixin(Adapter):
 
     def _fitted(self) -> list[Any]:
         memory, model = self.memory, self.model  # type: ignore[attr-defined]
-        records = [record for step in memory.steps for record in self._records(step)]
-        places = {
-            id(record): n for n, step in enumerate(memory.steps) for record in self._records(step)
-        }
+        records = self._parts.messages(memory.steps)
         prompt = memory.system_prompt.to_messages(summary_mode=False)
         name = str(getattr(model, "model_id", "") or "")
         sent = self._runs.of(self._key).step(
             records, beside=memory.system_prompt.system_prompt, model_name=name
         )
-        made = [record for record in sent if id(record) not in places]
-        lead = next((record for record in made if record["role"] == "user"), None)
-        outputs = {one["tool_call_id"]: one["content"] for one in made if one["role"] == "tool"}
-        staying = {places[id(record)] for record in sent if id(record) in places}
+        lead, staying, outputs = self._parts.remaining(memory.steps, sent)
         shown = list(prompt)
         if lead is not None:
             content = lead["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             shown.append(ChatMessage(role=MessageRole.USER, content=blocks))
         for place, step in enumerate(memory.steps):
-            text = next((outputs[o] for o in outputs if o == self._call_id(step)), None)
-            if place in staying or text is not None or (sent is records):
+            if place in staying or sent is records:
+                text = outputs.get(_call_id(step))
                 step = step if text is None else replace(step, observations=text)
                 shown += step.to_messages(summary_mode=False)
         return shown
 
-    def _records(self, step: Any) -> list[dict[str, Any]]:
-        """What a step says, as messages of OpenAI's chat API."""
-        held, known = self._shown.get(id(step), (None, []))
-        if held is not step:
-            known = _records_of(step, self._call_id(step))
-            self._shown[id(step)] = (step, known)
-        return known
 
-    def _call_id(self, step: Any) -> str:
-        return f"step-{id(step)}" if isinstance(step, ActionStep) else ""
+def _call_id(step: Any) -> str:
+    return f"step-{id(step)}"
 
 
-def _records_of(step: Any, call_id: str) -> list[dict[str, Any]]:
+def _records(step: Any) -> list[dict[str, Any]]:
+    """What a step says, as messages of OpenAI's chat API."""
     if isinstance(step, TaskStep):
         return [{"role": "user", "content": step.task}]
     if not isinstance(step, ActionStep):
@@ -94,15 +82,11 @@ def _records_of(step: Any, call_id: str) -> list[dict[str, Any]]:
     said = step.model_output if isinstance(step.model_output, str) else ""
     arguments = arguments if isinstance(arguments, dict) else {"code": str(arguments)}
     call = {
-        "id": call_id,
+        "id": _call_id(step),
         "type": "function",
-        "function": {"name": name, "arguments": _json(arguments)},
+        "function": {"name": name, "arguments": json.dumps(arguments, default=str)},
     }
     return [
         {"role": "assistant", "content": said, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": call_id, "content": told},
+        {"role": "tool", "tool_call_id": _call_id(step), "content": told},
     ]
-
-
-def _json(arguments: dict[str, Any]) -> str:
-    return json.dumps(arguments, default=str)

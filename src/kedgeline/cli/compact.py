@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import typer
@@ -12,7 +13,6 @@ import typer
 from kedgeline.cli.look import anchor_as_json, show_turns, turn_as_json
 from kedgeline.cli.opening import (
     Asking,
-    CountedSession,
     Room,
     check_provider,
     choose_model,
@@ -21,10 +21,10 @@ from kedgeline.cli.opening import (
     make_redactor,
     open_kept,
     open_session,
+    rates,
     refuse_for_kept,
-    rehearse,
     room_for,
-    watch_model,
+    show_requests,
     window_for,
     wording_as_json,
     wording_told,
@@ -56,11 +56,12 @@ from kedgeline.cli.verdict import (
     verdict_as_json,
     verdict_told,
 )
-from kedgeline.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from kedgeline.formats import Written
-    from kedgeline.model import Budget, Compaction, Plan, Rates, Rendition
+    from kedgeline.model import Ask, Budget, Compaction, Plan, Rates, Rendition
     from kedgeline.pipeline.job import ConversationFlow, Job, Style
     from kedgeline.planning import Decision
     from kedgeline.store import Store
@@ -78,14 +79,14 @@ LOOK = {
     "repeated": ("▓", "magenta"),
 }
 """How each kind of content is drawn."""
-LEVELS: dict[str, tuple[str, str]] = {
-    "whole": ("█", "green"),
-    "outputs shortened": ("▓", "green"),
-    "words and calls": ("▒", "cyan"),
-    "statements": ("░", "cyan"),
-    "mention": ("·", "red"),
+LEVELS = {
+    "whole": "green",
+    "outputs shortened": "green",
+    "words and calls": "cyan",
+    "statements": "cyan",
+    "mention": "red",
 }
-"""How a turn is drawn, by how much of it stands in the context."""
+"""How much of a turn stands in the context."""
 
 
 def plan(
@@ -93,14 +94,14 @@ def plan(
     limits: WindowSize,
     to: str | None = None,
     mask: bool = False,
-    prices: bool = False,
     json: bool = False,
 ) -> None:
     """Show what a compaction would keep, fold and mask, and why. Nothing is changed.
 
+    With the extra `prices`, it also says whether a compaction saves money.
+
     Args:
         mask: Mask old tool outputs even if all turns fit.
-        prices: Also say whether a compaction saves money (extra `prices`).
     """
     from kedgeline.pipeline.draft import renditions_of, summary_of
     from kedgeline.pipeline.job import Job, flow_of, plan_of
@@ -115,7 +116,7 @@ def plan(
         flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
         made = plan_of(job, flow)
         renditions = renditions_of(job.transcript.turns, made, summary_of(job, flow, made))
-    decision = _decide(job, flow, made, room, _rates(found.model) if prices else None)
+    decision = _decide(job, flow, made, room, rates(found.model) if found.model else None)
     if json:
         write_json(
             {
@@ -134,7 +135,9 @@ def plan(
     show(
         styled(harmless(source.file), "bold"),
         *_window_drawn(made, room.budget, found.context, job.fixed, room.overhead),
-        *_levels_drawn(renditions),
+        "",
+        _levels_table(renditions),
+        "",
         *_plan_told(made),
         f"triggers: {decision.action}: {decision.reason}",
         f"advice: {decision.advice.reason}" if decision.advice is not None else None,
@@ -144,18 +147,6 @@ def plan(
 
 def _window_told(window: int, known_from: str) -> str:
     return harmless(f"window {window:,} ({known_from})")
-
-
-def _rates(model: str) -> Rates:
-    from kedgeline.economy.ledger import prices_installed, rates_of
-
-    if not prices_installed():
-        raise MissingExtra("prices", "prices")
-    found = rates_of(model) if model else None
-    if found is None:
-        whose = f"prices of {model!r} are not known" if model else "the session names no model"
-        raise typer.BadParameter(f"{whose}; leave out --prices")
-    return found
 
 
 def _decide(
@@ -194,12 +185,15 @@ def _window_drawn(
 ) -> Iterator[Any]:
     """The context before and after, and the window, at one scale. `beside` are tokens that no
     compaction touches, of which the budget leaves out the `overhead`."""
+    from rich.padding import Padding
+
     turns = max(0, context.total - beside)
     kept = min(turns, sum(span.tokens for span in plan.kept)) if plan.folded else turns
     after = context.total
     if not plan.nothing_to_do:
         after = beside + plan.tokens_kept + plan.summary_room
-    scale = _bar_width() / max(context.total, after, overhead + budget.usable, 1)
+    width = max(1, min(WIDTH, console().width - BESIDE))  # within 80 columns, or a narrower screen
+    scale = width / max(context.total, after, overhead + budget.usable, 1)
     before = {"fixed": beside, "folded": turns - kept, "kept": kept}
     again = sum(one.tokens for one in plan.repeated)
     parts = {"fixed": beside, "summary": plan.summary_room, "repeated": again}
@@ -219,44 +213,21 @@ def _window_drawn(
     ruler = "─" * max(0, target - 1) + "┼" + "─" * max(0, end - target - 1) + "┤"
     told = f" {places[1]:,}, target {places[0]:,}"
     yield styled(f"{'window':<8}").append(f"{ruler}{told}", style="dim")
-    yield _legend(LOOK)
+    legend = styled()
+    for name, (sign, style) in LOOK.items():
+        legend.append(f"{sign} {name}".replace(" ", "\xa0") + "   ", style=style)
+    yield Padding(legend, (0, 0, 0, 8))
 
 
-def _bar_width() -> int:
-    """The picture stays within 80 columns, and on a narrower screen within that."""
-    return max(1, min(WIDTH, console().width - BESIDE))
-
-
-def _legend(looks: Mapping[str, tuple[str, str]]) -> Any:
-    from rich.padding import Padding
-
-    line = styled()
-    for name, (sign, style) in looks.items():
-        line.append(f"{sign} {name}".replace(" ", "\xa0") + "   ", style=style)
-    return Padding(line, (0, 0, 0, 8))
-
-
-def _levels_drawn(found: Sequence[Rendition]) -> Iterator[Any]:
-    """The turns from left to right, each drawn by how much of it stands in the context, and how
-    many turns stand at each level."""
-    line, drawn = styled(f"{'turns':<8}"), 0
-    first = found[0].first if found else 0
-    width = _bar_width()
-    scale = width / max(found[-1].last + 1 - first if found else 0, width)
-    for one in found:
-        end = round((one.last + 1 - first) * scale)
-        sign, style = LEVELS[one.level]
-        line.append(sign * (end - drawn), style=style)
-        drawn = end
+def _levels_table(found: Sequence[Rendition]) -> Table:
+    """How many turns stand at each level of detail."""
     by_level = {level: [one for one in found if one.level == level] for level in LEVELS}
     rows = [
-        (styled(level, LEVELS[level][1]), f"{_turns_in(spans):,}", f"{_tokens_in(spans):,}")
+        (styled(level, LEVELS[level]), _turns_in(spans), sum(span.tokens for span in spans))
         for level, spans in by_level.items()
         if spans
     ]
-    yield line
-    yield _legend({level: LEVELS[level] for level, spans in by_level.items() if spans})
-    yield from ("", table("level of detail", ">turns", ">tokens before", rows=rows), "")
+    return table("level of detail", ">turns", ">tokens before", rows=rows)
 
 
 def _plan_told(plan: Plan) -> Iterator[Any]:
@@ -265,30 +236,25 @@ def _plan_told(plan: Plan) -> Iterator[Any]:
         (
             styled(name, LOOK[name][1]),
             f"t{span.first}-{span.last}" if span.last > span.first else f"t{span.first}",
-            f"{span.tokens:,}",
+            span.tokens,
             plan.reason if name == "folded" else span.reason,
         )
         for name, spans in (("folded", plan.folded), ("kept", plan.kept))
         for span in spans
     ]
     rows += [
-        (styled("repeated", LOOK["repeated"][1]), f"t{one.turn}", f"{one.tokens:,}", one.what)
+        (styled("repeated", LOOK["repeated"][1]), f"t{one.turn}", one.tokens, one.what)
         for one in plan.repeated
     ]
     yield from (table("", "turns", ">tokens", "why", rows=rows), "")
     if plan.masked:
         largest = sorted(plan.masked, key=lambda one: one.tokens_after - one.tokens_before)
-        masked = [
-            (
-                mark(one.turn),
-                f"{one.tokens_before:,}",
-                f"{one.tokens_after:,}",
-                f"{one.how}: {one.reason}",
-            )
+        masked: list[tuple[Any, ...]] = [
+            (mark(one.turn), one.tokens_before, one.tokens_after, f"{one.how}: {one.reason}")
             for one in largest[:MASKED_SHOWN]
         ]
         if (rest := len(largest) - MASKED_SHOWN) > 0:
-            masked.append(("…", "", "", f"{rest} more"))  # type: ignore[arg-type]
+            masked.append(("…", "", "", f"{rest} more"))
         yield from (table("masked", ">before", ">after", "why", rows=masked), "")
     if plan.nothing_to_do:
         yield f"nothing to do: {plan.reason}"
@@ -300,10 +266,6 @@ def _plan_told(plan: Plan) -> Iterator[Any]:
 
 def _turns_in(spans: Sequence[Any]) -> int:
     return sum(span.last - span.first + 1 for span in spans)
-
-
-def _tokens_in(spans: Sequence[Any]) -> int:
-    return sum(span.tokens for span in spans)
 
 
 # A compaction, made.
@@ -335,29 +297,22 @@ def compact_command(
         dry_run: Only show what would be sent to the model, in tokens and money; nothing is sent or
             recorded.
     """
-    held = None if is_file(source.file) else configured_store(source.store)  # a lock shows at once
+    kept = None if is_file(source.file) else configured_store(source.store)  # a lock shows at once
     told, provider = check_style(style), check_provider(to)
     if losses and to and not json:
         raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
     asked = _choose_writer(model, told, dry_run=dry_run)
     write = session_file_writer(task)
     given = {"provider": provider, "style": told, "masking": mask}
-    work: _FileWork | _KeptWork
-    if held is None:
-        work = _FileWork(open_session(source, secrets=True), limits, given)
-    else:
-        work = _KeptWork(source, held, limits, given)
+    work = _of_kept(source, kept, limits, given) if kept else _of_file(source, limits, given)
     if limits.window is None:
         say(_window_told(*work.window))
     if dry_run and asked is not None:
-        rehearse(work.requests(terms=asked.terms), asked, json=json)
+        show_requests(work.requests(terms=asked.terms), asked, json=json)
         return
-    if asked is None:
-        with progress("compacting"):
-            made = work.compact()
-    else:
-        with watch_model(asked) as writer:
-            made = work.compact(model=writer, terms=asked.terms)
+    by = {"model": asked.model, "terms": asked.terms} if asked else {}
+    with progress(f"asking {asked.name}" if asked else "compacting"):
+        made = work.compact(**by)
     written = work.written(made, provider) if provider else None
     files = _session_file(made, work.session, write) if write else {}
     if written is not None:
@@ -394,69 +349,51 @@ def _choose_writer(model: str | None, style: Style, *, dry_run: bool) -> Asking 
     return asked
 
 
-class _FileWork:
-    """A compaction of a file."""
+class _Work(NamedTuple):
+    """What is compacted: a file, or a session that is kept."""
 
-    def __init__(self, found: CountedSession, limits: WindowSize, given: dict[str, Any]) -> None:
-        from datetime import UTC, datetime
-
-        room = room_for(found, limits)
-        self.window = (room.window, room.known_from)
-        self.session = found.transcript.session.latest("id")
-        self._given = (found.transcript, room.budget)
-        self._options: dict[str, Any] = {
-            **given,
-            "counter": found.counter,
-            "context": room.context,
-            "redactor": make_redactor(),
-            "at": datetime.now(UTC),
-        }
-
-    def compact(self, **more: Any) -> Compaction:
-        from kedgeline.pipeline.compact import compact
-
-        transcript, budget = self._given
-        return compact(transcript, budget, **self._options, **more)
-
-    def requests(self, **more: Any) -> list[Any]:
-        from kedgeline.pipeline.compact import requests_for
-
-        transcript, budget = self._given
-        return requests_for(transcript, budget, **self._options, **more)
-
-    def written(self, made: Compaction, provider: str) -> Written:
-        from kedgeline.pipeline.read import write
-        from kedgeline.pipeline.view import view
-
-        return write(view(self._given[0], made), to=provider)
+    window: tuple[int, str]
+    session: str
+    compact: Callable[..., Compaction]
+    requests: Callable[..., list[Ask]]
+    written: Callable[[Compaction, str], Written]
 
 
-class _KeptWork:
-    """A compaction of a session that is kept."""
+def _of_file(source: SessionSource, limits: WindowSize, given: dict[str, Any]) -> _Work:
+    from datetime import UTC, datetime
 
-    def __init__(
-        self, source: SessionSource, held: Store, limits: WindowSize, given: dict[str, Any]
-    ) -> None:
-        refuse_for_kept(source)
-        kept = open_kept(source.file, held, window=limits.window)
-        about = kept.about().session
-        self.window = window_for(limits.window, about.latest("model"))
-        self.session = about.latest("id")
-        self._kept = kept
-        self._options: dict[str, Any] = {
-            **given,
-            "window": self.window[0],
-            "overhead": limits.overhead,
-        }
+    from kedgeline.pipeline.compact import compact, requests_for
+    from kedgeline.pipeline.read import write
+    from kedgeline.pipeline.view import view
 
-    def compact(self, **more: Any) -> Compaction:
-        return self._kept.compact(**self._options, **more)
+    found = open_session(source, secrets=True)
+    room, transcript = room_for(found, limits), found.transcript
+    about = {"counter": found.counter, "context": room.context, "redactor": make_redactor()}
+    options: dict[str, Any] = {**given, **about, "at": datetime.now(UTC)}
+    return _Work(
+        (room.window, room.known_from),
+        transcript.session.latest("id"),
+        partial(compact, transcript, room.budget, **options),
+        partial(requests_for, transcript, room.budget, **options),
+        lambda made, provider: write(view(transcript, made), to=provider),
+    )
 
-    def requests(self, **more: Any) -> list[Any]:
-        return self._kept.requests_to_compact(**self._options, **more)
 
-    def written(self, made: Compaction, provider: str) -> Written:
-        return self._kept.view(provider)
+def _of_kept(
+    source: SessionSource, store: Store, limits: WindowSize, given: dict[str, Any]
+) -> _Work:
+    refuse_for_kept(source)
+    kept = open_kept(source.file, store, window=limits.window)
+    about = kept.about().session
+    window = window_for(limits.window, about.latest("model"))
+    options: dict[str, Any] = {**given, "window": window[0], "overhead": limits.overhead}
+    return _Work(
+        window,
+        about.latest("id"),
+        partial(kept.compact, **options),
+        partial(kept.requests_to_compact, **options),
+        lambda _, provider: kept.view(provider),
+    )
 
 
 def _problems(provider: str, written: Written) -> list[str]:
@@ -573,7 +510,7 @@ def undo(session: str, json: bool = False, store: str | None = None) -> None:
     before, after = undone.tokens_before, undone.tokens_after
     done = {"session": session, "undone": undone.count, "folded": _turns_in(undone.plan.folded)}
     said = (
-        f"{session}: compaction {undone.count} is left out; {after:,} tokens are {before:,} again; "
+        f"{session}: compaction {undone.count} is undone; {after:,} tokens are {before:,} again; "
         f"{kept.should_compact().reason}"
     )
     say_done({**done, "tokens_before": before, "tokens_after": after}, said, json=json)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from kedgeline.cli.opening import is_file, open_kept, open_session, read_transcript
+from kedgeline.cli.opening import check_name, is_file, open_kept, open_session, read_transcript
 from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
     console,
@@ -31,7 +31,7 @@ from kedgeline.cli.output import (
     write_json,
     write_lines,
 )
-from kedgeline.errors import NoSuchSession, NotATranscript, SourceUnreadable, UnknownName
+from kedgeline.errors import NoSuchSession, NotATranscript, SourceUnreadable
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _stats_page(stats: Stats) -> Iterator[Any]:
     yield from _bars("tool calls", calls)
     if stats.largest_outputs:
         yield from ("", "largest outputs")
-        rows = ((f"{o.tokens:,}", mark(o.turn), o.tool, o.about) for o in stats.largest_outputs)
+        rows = ((o.tokens, mark(o.turn), o.tool, o.about) for o in stats.largest_outputs)
         yield table(">", ">", "", "*", rows=rows)
     if remarks := list(_remarks(stats)):
         yield from ("", *remarks)
@@ -179,7 +179,7 @@ def _bars(title: str, counts: Mapping[str, int]) -> Iterator[Any]:
     yield table(
         *("", ">", ">", ""),
         rows=(
-            (name, f"{n:,}", f"{n / total:.0%}", bar("█" * max(1, BAR_WIDTH * n // most)))
+            (name, n, f"{n / total:.0%}", bar("█" * max(1, BAR_WIDTH * n // most)))
             for name, n in sorted(counts.items(), key=lambda item: -item[1])
         ),
     )
@@ -233,30 +233,21 @@ def _remarks(stats: Stats) -> Iterator[str]:
 
 
 def _overview(found: list[Stats]) -> Table:
-    numbers = [
-        (
-            stats.turns,
-            stats.exchanges,
-            stats.tool_calls["total"],
-            stats.context.total if stats.context else stats.tokens.total,
-            len(stats.compactions),
-            stats.damage_count,
-        )
-        for stats in found
+    columns: dict[str, Callable[[Stats], int]] = {
+        ">turns": lambda one: one.turns,
+        ">exchanges": lambda one: one.exchanges,
+        ">calls": lambda one: one.tool_calls["total"],
+        ">context": lambda one: one.context.total if one.context else one.tokens.total,
+        ">compactions": lambda one: len(one.compactions),
+        ">damage": lambda one: one.damage_count,
+    }
+    rows = [
+        (one.name.rpartition("/")[2], one.format, *(number(one) for number in columns.values()))
+        for one in found
     ]
-    names = [(stats.name.rpartition("/")[2], stats.format) for stats in found]
-    rows = [(*name, *map(_grouped, row)) for name, row in zip(names, numbers, strict=True)]
-    totals = (sum(column) for column in zip(*numbers, strict=True))
-    return table(
-        *("file", "format", ">turns", ">exchanges", ">calls", ">context", ">compactions"),
-        ">damage",
-        rows=rows,
-        total=(f"{len(found)} files", "", *map(_grouped, totals)),
-    )
-
-
-def _grouped(number: int) -> str:
-    return f"{number:,}"
+    totals = (sum(map(number, found)) for number in columns.values())
+    total = (f"{len(found)} files", "", *totals)
+    return table("file", "format", *columns, rows=rows, total=total)
 
 
 # Turns.
@@ -275,7 +266,6 @@ def turns(
     first: int = 0,
     last: int | None = None,
     agents: bool = False,
-    full: bool = False,
     json: bool = False,
 ) -> None:
     """List the turns of a session: what was said, which tools were called, and how it went.
@@ -286,7 +276,6 @@ def turns(
         first --from N>=0: First turn to show.
         last N>=0: Show only the last N turns.
         agents: Show sub-agents' turns too.
-        full: Show texts and outputs in full.
     """
     from kedgeline.pipeline.read import collect, stream
     from kedgeline.tokens import counter_named
@@ -319,16 +308,16 @@ def turns(
         if len(chosen) > 1 and number != shown:
             out.print(f"session {number}", style="bold")
             shown = number
-        show_turn(turn, out, full=full, pending=is_pending, links=links)
+        show_turn(turn, out, pending=is_pending, links=links)
 
 
 def show_turns(transcript: Transcript, out: Console) -> None:
     """All turns, a line for each thing that happened, and the words that wait."""
     links = _links(transcript)
     for turn in transcript.turns:
-        show_turn(turn, out, full=False, links=links)
+        show_turn(turn, out, links=links)
     if transcript.pending is not None:
-        show_turn(transcript.pending, out, full=False, pending=True)
+        show_turn(transcript.pending, out, pending=True)
 
 
 def turn_as_json(
@@ -346,7 +335,12 @@ def turn_as_json(
 
 
 def show_turn(
-    turn: Turn, out: Console, *, full: bool, pending: bool = False, links: Links | None = None
+    turn: Turn,
+    out: Console,
+    *,
+    full: bool = False,
+    pending: bool = False,
+    links: Links | None = None,
 ) -> None:
     from kedgeline.text.spoken import command_in
 
@@ -421,37 +415,37 @@ def show_command(source: SessionSource, marks: list[str], json: bool = False) ->
             output.
     """
     if not is_file(source.file):
-        _show_kept(source.file, marks, source.store, json=json)
+        _show_kept(open_kept(source.file, source.store), marks, json=json)
         return
     spans = list(map(turns_marked, marks))
     found = open_session(source, secrets=True).transcript
-    links = _links(found)
     for span in spans:
         if span.stop > len(found.turns):
             last = f"the last is t{len(found.turns) - 1}" if found.turns else "it has none"
             raise typer.BadParameter(f"{source.file!r} has no turn t{span.stop - 1}; {last}")
     for place in dict.fromkeys(place for span in spans for place in span):
-        if json:
-            write_json(turn_as_json(found.turns[place], links=links))
-        else:
-            show_turn(found.turns[place], console(), full=True, links=links)
+        _show_whole(found.turns[place], found, json=json)
 
 
-def _show_kept(name: str, marks: list[str], store: str | None, *, json: bool) -> None:
+def _show_kept(kept: Session, marks: list[str], *, json: bool) -> None:
     """Originals from the archive: turns, also those of sub-agents and taken back ones, and what
     single calls gave back."""
-    kept = open_kept(name, store)
-    links = _links(kept.about())
+    about = kept.about()
     for named in marks:
         spans = turns_marked(named) if _MARK.fullmatch(named.strip()) else None
         for one in (f"t{number}" for number in spans) if spans else (named,):
             found = kept.original(one)
-            if json:
-                write_json({**turn_as_json(found.turn, links=links), "output": found.text or None})
-            elif found.call is not None or found.result is not None:
+            if not json and (found.call is not None or found.result is not None):
                 _write_output(found.text)
             else:
-                show_turn(found.turn, console(), full=True, links=links)
+                _show_whole(found.turn, about, json=json, output=found.text or None)
+
+
+def _show_whole(turn: Turn, about: Transcript, *, json: bool, **more: str | None) -> None:
+    if json:
+        write_json({**turn_as_json(turn, links=_links(about)), **more})
+    else:
+        show_turn(turn, console(), full=True, links=_links(about))
 
 
 def _write_output(text: str) -> None:
@@ -498,8 +492,8 @@ def anchors(source: SessionSource, profile: str = "standard", json: bool = False
         (
             mark(one.turn_index),
             one.type.replace("_", " "),
-            f"{one.weight:.2f}",
-            f"{one.confidence:.2f}",
+            one.weight,
+            one.confidence,
             styled(shorten(one.description, SCANNED), "dim" if one.synthetic else ""),
         )
         for one in flow.anchor_points
@@ -526,8 +520,7 @@ def facts(source: SessionSource, kind: list[str] | None = None, json: bool = Fal
     from kedgeline.facts import facts_of
 
     for name in kind or ():
-        if name not in KINDS:
-            raise UnknownName("kind of facts", name, known=tuple(KINDS))
+        check_name("kind of facts", name, KINDS)
     wanted = {tag for name in kind or KINDS for tag in KINDS[name]}
     out = console()
     transcript = read_transcript(source)
@@ -567,24 +560,19 @@ def todos(source: SessionSource, json: bool = False) -> None:
         write_lines({**fields(events[-1], names), "since": events[0].turn} for events in found)
         return
     latest = [events[-1] for events in found]
-    own = [todo for todo in latest if todo.source == "todos"]
-    others = len(latest) - len(own) if own else 0
     # Planned steps stay as they were planned, as the agent marks only its own list.
-    hidden = f"{others} planned steps are not shown beside the agent's own list: --json"
-    show(
-        _todos_table(own or latest) if latest else None,
-        _progress_told(own or latest),
-        hidden if others else None,
-    )
-
-
-def _todos_table(latest: Sequence[TodoSet]) -> Table:
+    own = [todo for todo in latest if todo.source == "todos"] or latest
+    hidden = f"{len(latest) - len(own)} planned steps are not shown beside the agent's own list"
     rows = []
-    for todo in latest:
+    for todo in own:
         sign, style = TODO_LOOK[todo.status]
         words = (sign, shorten(todo.text, SCANNED), todo.status.replace("_", " "))
         rows.append((*(styled(word, style) for word in words), todo.source, mark(todo.turn)))
-    return table("", "todo", "status", "from", "turn", rows=rows)
+    show(
+        table("", "todo", "status", "from", "turn", rows=rows) if rows else None,
+        _progress_told(own),
+        f"{hidden}: --json" if len(own) < len(latest) else None,
+    )
 
 
 def _progress_told(latest: Sequence[TodoSet]) -> str:

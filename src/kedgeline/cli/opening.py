@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
@@ -18,14 +18,13 @@ from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
     count,
     fields,
-    progress,
     say,
     shorten,
     show,
     watch_turns,
     write_json,
 )
-from kedgeline.errors import BadName, NoSuchSession
+from kedgeline.errors import BadName, NoSuchSession, UnknownName
 from kedgeline.files import checked, folder_below
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 
@@ -231,8 +230,15 @@ def window_of_settings() -> int | None:
     return None if named == Settings().window else named
 
 
+def check_name(what: str, name: str, known: Iterable[str]) -> None:
+    """A name that nobody knows is an error and no silent default."""
+    names = tuple(known)
+    if name not in names:
+        raise UnknownName(what, name, known=names)
+
+
 def check_provider(name: str | None) -> str:
-    """The provider's name, or nothing; one that nobody knows is an error and no silent default."""
+    """The provider's name, or nothing."""
     from kedgeline.formats import load_provider
 
     return load_provider(name).name if name else ""
@@ -255,8 +261,6 @@ def written_to(file: str) -> Iterator[BinaryIO]:
 
 # Language models for a command: which one, under which terms, what it is sent and what it did.
 
-SIGNALS = ("SIGTERM", "SIGHUP")
-"""What ends a program from outside; some systems lack the second."""
 NAME = 60
 """Characters of a model's name for people: that of one at an address of its own may be long."""
 
@@ -296,32 +300,6 @@ def choose_model(given: str | None, role: Literal["model", "judge"]) -> Asking |
     model = model_named(name)
     known_as = name_of(model)  # what is typed may hold more than is to stand in reports
     return Asking(known_as, watched(model, known_as), terms)
-
-
-@contextmanager
-def watch_model(asked: Asking) -> Iterator[Model]:
-    """The model, with a line on stderr where a person is watching. Where the command is told to end
-    meanwhile, what the model has started ends too: a program that a model is has a session of its
-    own, and would not get the signal. Handlers that others have set stay; in a thread none can be
-    set."""
-    import signal
-    from threading import current_thread, main_thread
-
-    def end(number: int, _: object) -> None:
-        sys.exit(128 + number)  # as a shell tells that a signal ended it
-
-    ours = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
-    ours = [one for one in ours if signal.getsignal(one) == signal.SIG_DFL]
-    if current_thread() is not main_thread():
-        ours = []
-    with progress(f"asking {asked.name}"):
-        try:
-            for one in ours:
-                signal.signal(one, end)
-            yield asked.model
-        finally:
-            for one in ours:
-                signal.signal(one, signal.SIG_DFL)
 
 
 # What it costs.
@@ -386,8 +364,8 @@ def wording_told(wording: Wording) -> str:
     return f"model: {'; '.join(parts)}"
 
 
-def rehearse(asks: Sequence[Ask], asked: Asking, *, json: bool) -> None:
-    """What would be sent."""
+def show_requests(asks: Sequence[Ask], asked: Asking, *, json: bool) -> None:
+    """What a model would be sent, in tokens and money. Nothing is sent."""
     meter = asked.meter()
     needs = [meter.needs(ask) for ask in asks]
     sent, written = sum(need.input for need in needs), sum(need.output for need in needs)

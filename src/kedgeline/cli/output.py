@@ -141,7 +141,7 @@ def _wrapped(text: str, width: int) -> str:
     )
 
 
-def table(*columns: str, rows: Iterable[Sequence[Cell]], total: Sequence[Cell] = ()) -> Table:
+def table(*columns: str, rows: Iterable[Sequence[Any]], total: Sequence[Any] = ()) -> Table:
     """A table without lines. `>` before a column's name aligns it to the right; `*` gives it the
     width that is left, and cuts what is longer. Without any name there is no heading."""
     from rich.table import Table
@@ -176,12 +176,13 @@ def table(*columns: str, rows: Iterable[Sequence[Cell]], total: Sequence[Cell] =
     return made
 
 
-def _cell(value: Cell) -> Text:
-    return styled(harmless(value)) if isinstance(value, str) else value
+def _cell(value: Any) -> Text:
+    cell = cell_of(value)
+    return styled(harmless(cell)) if isinstance(cell, str) else cell
 
 
-Column = str | Callable[[Mapping[str, Any]], Any]
-"""The key of what stands in it, or what makes it of a row."""
+Column = str | Callable[[Any], Any]
+"""The key or attribute of what stands in it, or what makes it of a row."""
 
 
 def show_rows(
@@ -201,12 +202,13 @@ def show_rows(
         show(empty)
 
 
-def rows_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Table:
-    cells = (
-        [cell_of(row[one] if isinstance(one, str) else one(row)) for one in columns.values()]
-        for row in rows
-    )
-    return table(*columns, rows=cells)
+def rows_table(rows: Iterable[Any], columns: Mapping[str, Column]) -> Table:
+    def cell(row: Any, column: Column) -> Any:
+        if not isinstance(column, str):
+            return column(row)
+        return row[column] if isinstance(row, Mapping) else getattr(row, column)
+
+    return table(*columns, rows=([cell(row, one) for one in columns.values()] for row in rows))
 
 
 def cell_of(value: Any) -> Cell:

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 import typer
 
 from kedgeline.cli.look import turns_marked
-from kedgeline.cli.opening import configured_store, open_kept, open_session
+from kedgeline.cli.opening import check_name, configured_store, open_kept, open_session
 from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
     console,
@@ -30,7 +30,6 @@ from kedgeline.cli.output import (
     write_lines,
 )
 from kedgeline.cli.verdict import WHOLE, check_room, round_score
-from kedgeline.errors import UnknownName
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from kedgeline.session.journal import Pin
     from kedgeline.session.query import Question
     from kedgeline.session.recall import Recalled
+    from kedgeline.summary import Phase
 
 
 NOTHING = 1
@@ -85,12 +85,12 @@ class Search(NamedTuple):
             files=self.file or (),
             commands=self.command or (),
             sessions=self.session or (),
-            who=self.who,
             errors=self.error,
-            since=self.since,
-            until=self.until,
             turns=turns_marked(self.turn) if self.turn else None,
             limit=LIMIT if self.limit is None else self.limit,
+            who=self.who,
+            since=self.since,
+            until=self.until,
         )
 
 
@@ -131,11 +131,9 @@ def _to_try(asked: Question) -> Iterator[str]:
         yield "leave out the quotes, or give a part of what is in them"
     elif asked.phrases:
         yield "give fewer or other words, or wor* for words that begin so"
-    if asked.sessions:
-        yield "look into all sessions: leave out --session"
-    if asked.files or asked.commands or asked.who or asked.errors:
+    if asked.files or asked.commands or asked.who or asked.errors or asked.sessions:
         yield "leave out a filter"
-    if not asked.files and asked.phrases:
+    elif asked.phrases:
         yield "name a file it was about: --file PATH"
     yield "`kedgeline sessions` lists what is there"
 
@@ -272,11 +270,10 @@ def summarize_command(
     from kedgeline.pipeline.handoff import level as at_level
     from kedgeline.pipeline.outcomes import outcomes_of_session
     from kedgeline.session.exports import write_state
-    from kedgeline.summary import PHASES, phase_of, phased, session_file
+    from kedgeline.summary import phase_of, phased, session_file
     from kedgeline.tokens import EXACT, Exact
 
-    check_room(tokens)
-    _check_names(level, style, phase)
+    _check_names(tokens, level, style, phase)
     write = session_file_writer(task)
     found = open_session(source)
     counter = Exact(source.vocabulary or EXACT.name)  # a hand-off is for any model
@@ -295,7 +292,8 @@ def summarize_command(
         write_json(state)
         return
     if phase:
-        text = phased(state, next((one for one in PHASES if one == phase), phase_of(state)))
+        named = phase_of(state) if phase == "auto" else cast("Phase", phase)
+        text = phased(state, named)
     elif style == "outcomes":
         text = outcomes_of_session(found.transcript, state, level or room, counter.count)
     elif style == "session-file":
@@ -304,17 +302,27 @@ def summarize_command(
         text = at_level(state, level, counter.count)
     else:
         text = hand_on(state, room, counter.count).text
+    size = counter.count(text)
     if json:
-        write_json({"markdown": text, "tokens": counter.count(text), "style": style, **kept})
-    else:
-        _print_summary(text, counter.count(text), tokens)
+        write_json({"markdown": text, "tokens": size, "style": style, **kept})
+        return
+    _print_summary(text, size, tokens or size)
 
 
-def _print_summary(text: str, size: int, tokens: int | None) -> None:
+def _check_names(tokens: int | None, level: int | None, style: str, phase: str | None) -> None:
+    from kedgeline.summary import LEVELS, PHASES
+
+    check_room(tokens)
+    check_name("level", str(level or LEVELS[0]), map(str, LEVELS))
+    check_name("style", style, STYLES)
+    check_name("phase", phase or "auto", ("auto", *PHASES))
+
+
+def _print_summary(text: str, size: int, wanted: int) -> None:
     typer.echo(harmless(text))
-    if tokens is not None and size > tokens:
+    if size > wanted:
         say(
-            f"{size:,} tokens, more than the {tokens:,} asked for: "
+            f"the summary has {size:,} tokens, not {wanted:,}: "
             "rules and the current request are always included"
         )
 
@@ -331,18 +339,6 @@ def session_file_writer(wanted: SessionFile) -> Callable[..., Path] | None:
     template = load_settings(Path(wanted.root).resolve()).session_file
     path_below(wanted.product, wanted.task, template=template)
     return partial(write_session_file, wanted.root, wanted.product, wanted.task, template=template)
-
-
-def _check_names(level: int | None, style: str, phase: str | None) -> None:
-    """Names that nobody knows are an error and no silent default."""
-    from kedgeline.summary import LEVELS, PHASES
-
-    if level is not None and level not in LEVELS:
-        raise UnknownName("level", str(level), known=tuple(map(str, LEVELS)))
-    if style not in STYLES:
-        raise UnknownName("style", style, known=STYLES)
-    if phase not in (None, "auto", *PHASES):
-        raise UnknownName("phase", str(phase), known=("auto", *PHASES))
 
 
 def handoff_command(product: str, task: str, root: str = ".", json: bool = False) -> None:

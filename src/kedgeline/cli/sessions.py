@@ -37,17 +37,17 @@ from kedgeline.settings import load_settings
 if TYPE_CHECKING:
     from kedgeline.batch.job import BatchJob, Done, Progress
     from kedgeline.session.checking import Removal, Removed
-    from kedgeline.session.exports import ExportReport
     from kedgeline.session.journal import Event
-    from kedgeline.store import Problem, Store
+    from kedgeline.store import Problem
 
 REASON_WIDTH = 100
 """Characters of a reason in the history."""
 DAMAGED = 1
 """Exit code where something is damaged, and is not repaired."""
+EVENTS = {"attempt": "nothing done", "compaction": "compaction {count}"}
 NO_RULES = (
-    "no rule is given, so no session goes; rules are --older-than 90d, --larger-than 100MB, "
-    "--match 'ci-*' and --keep-last 20, and all that are given must hold"
+    "no rule is given, so no session is deleted; rules are --older-than 90d, --larger-than 100MB, "
+    "--match 'ci-*' and --keep-last 20, and a session must match all that are given"
 )
 OPENCODE = "opencode"
 """Folder beside that of the hooks in which the plugin for OpenCode keeps copies of sessions and
@@ -97,7 +97,7 @@ def add(
     if done.taken_back:
         told += f"; {count(done.taken_back, 'turn')} taken back"
     if done.undone:
-        told += f"; {count(done.undone, 'compaction')} left out, which had folded such turns"
+        told += f"; {count(done.undone, 'compaction')} of such turns undone"
     say_done({"session": session, **done._asdict()}, f"{session}: {told}", json=json)
 
 
@@ -136,9 +136,9 @@ def history(session: str, json: bool = False, store: str | None = None) -> None:
     rows = list(map(_event_as_json, open_kept(session, store).history()))
     columns: dict[str, Any] = {
         "when": "at",
-        "what": _what,
+        "what": lambda row: EVENTS.get(row["what"], row["what"]).format(**row),
         "tokens": _tokens,
-        ">score": _score,
+        ">score": lambda row: row.get("probe_score", ""),
         "": _why,
     }
     show_rows(rows, columns, json=json, empty="nothing was compacted yet")
@@ -166,21 +166,10 @@ def _event_as_json(event: Event) -> dict[str, Any]:
     }
 
 
-def _what(row: dict[str, Any]) -> str:
-    if row["what"] == "attempt":
-        return "nothing done"
-    return f"compaction {row['count']}" if "count" in row else str(row["what"])
-
-
 def _tokens(row: dict[str, Any]) -> str:
     if row["what"] != "compaction":
         return ""
     return f"{row['tokens_before']:,} → {row['tokens_after']:,}"
-
-
-def _score(row: dict[str, Any]) -> float | str | None:
-    found: float | str | None = row.get("probe_score", "")
-    return found
 
 
 def _why(row: dict[str, Any]) -> str:
@@ -204,16 +193,28 @@ def export(
     """Write a session to one file, from which `kedgeline import` restores it exactly.
 
     Originals are exported as they are, secrets included, unless --redacted is given. The file is
-            readable only by you, and gets its name once it is complete.
+    readable only by you, and gets its name once it is complete.
 
     Args:
         file <[FILE|-]>: Where to write; - for stdout.
         redacted: Leave secrets out; this changes ids and hash chains.
     """
+    from kedgeline.session.archive import check_session
+    from kedgeline.session.exports import export_session
+
     if json and file == "-":
         raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
     with closing(configured_store(store)) as kept, written_to(file) as target:
-        report = _export(kept, session, target, redacted=redacted)
+        check_session(kept, session)
+        cleaning = make_redactor() if redacted else None
+        with progress(f"exporting {session}") as tell:
+            report = export_session(
+                kept,
+                session,
+                target,
+                cleaning=cleaning,
+                watch=lambda done, total: tell(session, done, total),
+            )
     where = "" if file == "-" else f" to {file}"
     secrets = "secrets left out" if report.redacted else "originals as they are"
     said = (
@@ -222,21 +223,6 @@ def export(
     )
     values = {"file": file, **fields(report, "session entries texts bytes redacted")}
     say_done(values, said, json=json)
-
-
-def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> ExportReport:
-    from kedgeline.session.archive import check_session
-    from kedgeline.session.exports import export_session
-
-    check_session(kept, session)
-    with progress(f"exporting {session}") as watch:
-        return export_session(
-            kept,
-            session,
-            target,
-            cleaning=make_redactor() if redacted else None,
-            watch=lambda done, total: watch(session, done, total),
-        )
 
 
 def import_command(
@@ -328,12 +314,16 @@ def fsck(
     if json:
         write_lines(rows)
     else:
-        state = {"": lambda row: "repaired" if row["repaired"] else "damaged"}
         can = sum(problem.repairable for problem in left)
         result = f"{len(left):,} damaged" if left else "nothing is damaged"
         result += f", of which `kedgeline fsck --repair` can repair {can:,}" if can else ""
+        columns: dict[str, Any] = {
+            "": lambda row: "repaired" if row["repaired"] else "damaged",
+            "where": "where",
+            "what": "what",
+        }
         show(
-            rows_table(rows, {**state, "where": "where", "what": "what"}) if rows else None,
+            rows_table(rows, columns) if rows else None,
             f"{count(number, 'session')} checked; {result}",
         )
     if left:
@@ -359,7 +349,7 @@ def gc(
         larger_than SIZE: Larger than this: 500kB, 100MB.
         match PATTERN: Name matches this pattern, e.g. 'ci-*'; may be repeated.
         keep_last N>=0: Of those that match, keep this many of the most recent ones.
-        apply: Remove them; without it nothing is changed.
+        apply: Delete them; without it nothing is changed.
     """
     import time
 
@@ -412,13 +402,13 @@ def _removal_told(removal: Removal, removed: Removed | None) -> Iterator[str]:
     what = f"{count(number, 'session')} and {count(removal.loose, 'loose text')}"
     freed = bytes_told(removal.frees)
     if not removal.going and not removal.loose:
-        yield f"nothing to remove; {kept}"
+        yield f"nothing to delete; {kept}"
     elif removed is None:
-        yield f"{what} would go and free up to {freed}; --apply removes them"
+        yield f"{what} would be deleted, which frees up to {freed}; --apply deletes them"
     else:
-        yield f"removed {what}, freed up to {freed}; {kept}"
+        yield f"deleted {what}, freed up to {freed}; {kept}"
     for name in removed.spared if removed else ():
-        yield f"{name} stays: it was written to meanwhile"
+        yield f"{name} is kept: it was written to meanwhile"
 
 
 def _forget_hooks(sessions: Iterable[str]) -> None:
@@ -545,38 +535,36 @@ def batch(
 
 def _show_done(done: Done, out: str) -> None:
     rate = done.bytes / MIB / done.seconds if done.seconds else 0.0
-    said = f"{done.rows:,} rows of {done.sources - done.skipped:,} sources in {out}"
     skipped = f", {done.skipped:,} done before" if done.skipped else ""
     errors = f", {done.errors:,} errors (in {out}/errors)" if done.errors else ""
-    show(f"{said}{skipped}{errors}: {done.seconds:.1f} s, {rate:.1f} MB/s")
+    show(
+        f"{done.rows:,} rows of {done.sources - done.skipped:,} sources in {out}{skipped}{errors}: "
+        f"{done.seconds:.1f} s, {rate:.1f} MB/s"
+    )
 
 
-def _formats(where: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    found = []
-    for one in where:
-        key, equals, value = one.partition("=")
-        if key != "format" or not equals or not value:
-            raise UserError(f"{one!r} is not a filter; write format=NAME")
-        found.append(value)
-    return tuple(found)
+def _formats(where: Iterable[str]) -> tuple[str, ...]:
+    found = [one.partition("=") for one in where]
+    for key, equals, value in found:
+        if key != "format" or not value:
+            raise UserError(f"{key + equals + value!r} is not a filter; write format=NAME")
+    return tuple(value for _, _, value in found)
 
 
 def _show_plan(job: BatchJob, *, json: bool) -> None:
     from kedgeline.batch.job import batches, planned
 
     every, left, _ = planned(job)
-    size = sum(one.size for one in left)
-    about: dict[str, Any] = {"sources": len(every), "to_do": len(left), "bytes": size}
+    size, first = sum(one.size for one in left), left[:SHOWN_INPUTS]
     if json:
-        write_json(
-            {**about, "batches": len(batches(left)), "first": [s.key for s in left[:SHOWN_INPUTS]]}
-        )
+        about: dict[str, Any] = {"sources": len(every), "to_do": len(left), "bytes": size}
+        write_json({**about, "batches": len(batches(left)), "first": [one.key for one in first]})
         return
-    rest = len(left) - SHOWN_INPUTS
+    rest = len(left) - len(first)
     show(
         f"{len(every):,} sources, {len(left):,} to do: {size / MIB:,.1f} MB",
-        *(f"  {source.key}  {source.size:,}" for source in left[:SHOWN_INPUTS]),
-        f"  … and {rest:,} more" if rest > 0 else None,
+        *(f"  {source.key}  {source.size:,}" for source in first),
+        f"  … and {rest:,} more" if rest else None,
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 import typer
@@ -15,12 +15,12 @@ from kedgeline.cli.opening import (
     Asking,
     CountedSession,
     call_as_json,
+    check_name,
     check_provider,
     choose_model,
     make_redactor,
     open_session,
     room_for,
-    watch_model,
 )
 from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
@@ -35,7 +35,6 @@ from kedgeline.cli.output import (
     table,
     write_json,
 )
-from kedgeline.errors import UnknownName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
         DimensionScore,
         Losses,
         ModelCall,
-        Probe,
         Quality,
         SectionName,
         Verdict,
@@ -80,7 +78,7 @@ WORDS: dict[SectionName, tuple[str, str]] = {
     "Commands": ("command", "commands"),
     "Index": ("name", "names"),
 }
-"""What one entry of a section is, and what several are."""
+"""What one entry of a section is, and what several are; others are entries of their section."""
 
 
 class _Probed(NamedTuple):
@@ -99,6 +97,8 @@ class _Probed(NamedTuple):
     """Tokens of a hand-off beyond those it was to have."""
     first: int = 0
     """Number of the file's first turn."""
+    judged: Judged | None = None
+    """What a model says of it."""
 
 
 def probe_command(
@@ -106,7 +106,6 @@ def probe_command(
     limits: WindowSize,
     tokens: int | None = None,
     model: str | None = None,
-    all_probes: bool = False,
     style: str = "anchored",
     to: str | None = None,
     json: bool = False,
@@ -120,7 +119,6 @@ def probe_command(
         tokens TOKENS: Length of the hand-off in tokens; 2048 if not given.
         model NAME: Also have this model answer and judge, e.g. openai:… or 'command:PROGRAM
             ARGUMENTS'; off for none, whatever settings say.
-        all_probes --all: Show every probe, not only those that fail.
     """
     told, sent_to = check_style(style), check_provider(to)
     if limits.window is None and (sent_to or limits.overhead):
@@ -130,35 +128,35 @@ def probe_command(
             "--tokens is the length of a hand-off; with --window the budget says how long it is"
         )
     check_room(tokens)
-    asked = choose_model(model, "judge")
+    judge = choose_model(model, "judge")
     found = open_session(source)
     with progress("asking the summary"):
         if limits.window is None:
             probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
         else:
             probed = _probe_compaction(found, limits, sent_to, told)
-    probes = [answer.probe for answer in probed.verdict.answers]
-    judged = _judge(asked, probes, probed.text) if asked and probes else None
-    if json:
-        values = {
-            "probed": probed.what,
-            **fields(probed, "tokens over"),
-            **verdict_as_json(probed.verdict),
-            "probes": [_answer_as_json(answer) for answer in probed.verdict.answers],
-        }
-        write_json(values | ({"judged": _judgement_as_json(judged)} if judged else {}))
+    calls: tuple[ModelCall, ...] = ()
+    if judge and probed.verdict.answers:
+        probed, calls = _judge(judge, probed)
+    if not json:
+        show(*_probed_page(probed, Hints(source.file, source.session, source.format, probed.first)))
         return
-    hints = Hints(source.file, source.session, source.format, probed.first)
-    show(*_probed_page(probed, judged, hints, all_probes=all_probes))
+    values = {
+        "probed": probed.what,
+        **fields(probed, "tokens over"),
+        **verdict_as_json(probed.verdict),
+        "probes": _answers_as_json(probed.verdict.answers),
+    }
+    if probed.judged:
+        values["judged"] = _judged_as_json(probed.judged, calls)
+    write_json(values)
 
 
 def check_style(name: str) -> Style:
     from kedgeline.pipeline.job import STYLES
 
-    for style in STYLES:
-        if style == name:
-            return style
-    raise UnknownName("style", name, known=STYLES)
+    check_name("style", name, STYLES)
+    return cast("Style", name)
 
 
 def check_room(tokens: int | None) -> None:
@@ -180,8 +178,7 @@ def _probe_handoff(found: CountedSession, tokens: int, style: Style) -> _Probed:
         verdict = verify(state, text, of_outcomes(asked(state, tokens)))
     else:
         text, verdict, _ = hand_on(state, tokens, counter.count)
-    size = counter.count(text)
-    turns = len(found.transcript.turns)
+    size, turns = counter.count(text), len(found.transcript.turns)
     about = f"hand-off of the whole session: {turns:,} turns in {size:,} tokens"
     return _Probed("hand-off", about, text, size, verdict, over=max(0, size - tokens))
 
@@ -194,15 +191,13 @@ def _probe_compaction(
     from kedgeline.pipeline.view import lead
 
     room = room_for(found, limits)
-    window, budget = room.window, room.budget
-    made = compact(found.transcript, budget, provider=provider, counter=found.counter, style=style)
-    if made.verdict is None:
-        about = f"nothing is folded in a window of {window:,} tokens: {made.plan.reason}"
-    else:
-        about = (
-            f"compaction for a window of {window:,} tokens: {made.plan.cut:,} turns folded into "
-            f"{made.summary_tokens:,} tokens"
-        )
+    options: dict[str, Any] = {"provider": provider, "counter": found.counter, "style": style}
+    made = compact(found.transcript, room.budget, **options)
+    window = f"a window of {room.window:,} tokens"
+    about = f"nothing is folded in {window}: {made.plan.reason}"
+    if made.verdict is not None:
+        turns, tokens = made.plan.cut, made.summary_tokens
+        about = f"compaction for {window}: {turns:,} turns folded into {tokens:,} tokens"
     text = "\n\n".join(
         words
         for turn in lead(found.transcript, made)
@@ -213,17 +208,14 @@ def _probe_compaction(
     return _Probed("compaction", about, text, made.summary_tokens, verdict, first=made.first)
 
 
-def _probed_page(
-    probed: _Probed, done: _Judgement | None, hints: Hints, *, all_probes: bool
-) -> Iterator[Any]:
+def _probed_page(probed: _Probed, hints: Hints) -> Iterator[Any]:
     from kedgeline.model.summary import ACCEPTED
 
-    verdict, judged = probed.verdict, done.judged if done else None
+    verdict, judged = probed.verdict, probed.judged
     yield styled(hints.file, "bold")
     yield probed.about
     if probed.over:
-        why = "rules and the request stand in any case"
-        yield f"longer than asked for by {probed.over:,} tokens: {why}"
+        yield f"{probed.over:,} tokens longer than asked for: rules and the request are always in"
     yield _headline(verdict)
     reasons = (
         (
@@ -245,20 +237,7 @@ def _probed_page(
     yield from ("", _counts_table(verdict.answers, right))
     if judged is not None:
         yield from _judged_told(judged)
-    if all_probes:
-        rows = (
-            (
-                _passes(one),
-                mark(one.probe.turn),
-                one.probe.type,
-                shorten(one.probe.question, LONGEST),
-                shorten(" · ".join(one.probe.expected), LONGEST),
-            )
-            for one in verdict.answers
-        )
-        yield from ("", table("", "turn", "type", "*question", "*expected", rows=rows))
-        yield styled("✓ passes   ✗ fails   ! critical", "dim")
-    yield from failed_page(verdict, hints, all_of_them=all_probes)
+    yield from failed_page(verdict, hints)
 
 
 # A verdict.
@@ -325,25 +304,22 @@ def _met(one: DimensionScore) -> tuple[str, Text]:
     return _floored(one.score), styled("MISSED", "bold red") if missed else styled("met", "green")
 
 
-def _counts_table(answers: Sequence[Answer], columns: Mapping[str, Sequence[Answer]]) -> Table:
-    """Probes by type: how many were asked and passed, and of those in the further columns."""
+def _counts_table(answers: Sequence[Answer], right: Mapping[str, Sequence[Answer]]) -> Table:
+    """Probes by type: how many were asked and passed, and how many a model got right."""
     failed = [one for one in answers if not one.passed]
-    counts = [
-        Counter(one.probe.type for one in found)
-        for found in (
-            answers,
-            [one for one in answers if one.passed],
-            failed,
-            [one for one in failed if one.probe.critical],
-            *([one for one in each if one.passed] for each in columns.values()),
-        )
-    ]
-    rows = ((name, *(f"{each[name]:,}" for each in counts)) for name in sorted(counts[0]))
-    names = ("asked", "pass", "fail", "critical fail", *columns)
-    return table("probes", *(f">{name}" for name in names), rows=rows)
+    columns = {
+        "asked": answers,
+        "pass": [one for one in answers if one.passed],
+        "fail": failed,
+        "critical fail": [one for one in failed if one.probe.critical],
+        **{name: [one for one in found if one.passed] for name, found in right.items()},
+    }
+    counts = [Counter(one.probe.type for one in found) for found in columns.values()]
+    rows = [(name, *(each[name] for each in counts)) for name in sorted(counts[0])]
+    return table("probes", *(f">{name}" for name in columns), rows=rows)
 
 
-def failed_page(verdict: Verdict, hints: Hints, *, all_of_them: bool) -> Iterator[Any]:
+def failed_page(verdict: Verdict, hints: Hints, *, all_of_them: bool = False) -> Iterator[Any]:
     """The failed probes, critical ones first, with what is missing and where to see it; and lines
     that no fact holds."""
     failed = sorted(verdict.failed, key=lambda one: not one.probe.critical)
@@ -359,7 +335,7 @@ def failed_page(verdict: Verdict, hints: Hints, *, all_of_them: bool) -> Iterato
         yield f"      expected {shorten(' · '.join(probe.expected), LONGEST)}"
         yield f"      found    {shorten(found, LONGEST)}"
     if len(shown) < len(failed):
-        yield f"and {len(failed) - len(shown):,} more: --all shows every probe"
+        yield f"and {len(failed) - len(shown):,} more: --json has every probe"
     turns = [one.probe.turn for one in shown]
     if see := hints.shown(turns):
         yield f"see the turn of a probe: {see}"
@@ -370,11 +346,6 @@ def failed_page(verdict: Verdict, hints: Hints, *, all_of_them: bool) -> Iterato
         yield from (f"  {shorten(line, LONGEST)}" for line in verdict.strays[:STRAYS_SHOWN])
     if len(verdict.strays) > STRAYS_SHOWN:
         yield f"  and {len(verdict.strays) - STRAYS_SHOWN:,} more: --json has them all"
-
-
-def _passes(answer: Answer) -> Text:
-    sign = styled("✓", "green") if answer.passed else styled("✗", "bold red")
-    return sign.append("!" if answer.probe.critical else " ")
 
 
 def verdict_as_json(found: Verdict) -> dict[str, Any]:
@@ -392,17 +363,19 @@ def verdict_as_json(found: Verdict) -> dict[str, Any]:
 
 
 def failures_as_json(found: Verdict) -> list[dict[str, Any]]:
-    return [_answer_as_json(answer) for answer in found.failed]
+    return _answers_as_json(found.failed)
 
 
-def _answer_as_json(answer: Answer) -> dict[str, Any]:
-    probe = answer.probe
-    return {
-        **fields(probe, "type matter question expected"),
-        **fields(answer, "found passed"),
-        "critical": probe.critical,
-        "turn": probe.turn if probe.turn >= 0 else None,
-    }
+def _answers_as_json(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    return [
+        {
+            **fields(one.probe, "type matter question expected"),
+            **fields(one, "found passed"),
+            "critical": one.probe.critical,
+            "turn": one.probe.turn if one.probe.turn >= 0 else None,
+        }
+        for one in answers
+    ]
 
 
 def _quality_as_json(quality: Quality | None) -> dict[str, Any]:
@@ -429,32 +402,36 @@ def round_score(score: float | None) -> float | None:
 
 def losses_told(losses: Losses, hints: Hints) -> str:
     """What was left out, in a line."""
-    from kedgeline.summary import SECTIONS
-
     untold = _untold(losses)
     if not losses.left_out:
         return f"left out: {untold or 'nothing that is known of the folded turns'}"
-    counts = sorted(_counts(losses), key=lambda pair: -pair[0])
+    counts = sorted(_counts(losses), key=lambda row: -row[0])
     named = "; ".join(
         f"{shorten(one.text, SALIENT_LENGTH)} [{mark(one.turn)}]" for one in losses.named[:SALIENT]
     )
-    most = max(WORDS, key=lambda section: losses.left_out.get(section, 0))
-    ways = (hints.shown(one.turn for one in losses.named), hints.facts(SECTIONS[most].kind))
+    see = hints.shown(one.turn for one in losses.named)
     parts = (
         f"left out: {', '.join(f'{number:,} {words}' for number, words, _ in counts)}",
         untold,
         f"most salient: {named}" if named else "",
-        f"see them with {' or '.join(way for way in ways if way)}",
+        f"see them with {f'{see} or ' if see else ''}{hints.facts(counts[0][2])}",
         hints.older,
-        "--losses tells more",
+        "--losses shows all of it",
     )
     return "; ".join(part for part in parts if part)
 
 
-def _counts(losses: Losses) -> Iterator[tuple[int, str, SectionName]]:
-    for section, (one, many) in WORDS.items():
+def _counts(losses: Losses) -> Iterator[tuple[int, str, str]]:
+    """How many entries of a section, what they are, and the kind of facts that shows them."""
+    from kedgeline.summary import SECTIONS
+
+    for section in SECTIONS:
         if number := losses.left_out.get(section, 0):
-            yield number, one if number == 1 else many, section
+            yield number, _words(section)[number != 1], SECTIONS[section].kind
+
+
+def _words(section: SectionName) -> tuple[str, str]:
+    return WORDS.get(section, (f"entry of {section}", f"entries of {section}"))
 
 
 def _untold(losses: Losses) -> str:
@@ -486,24 +463,19 @@ def losses_page(made: Compaction, hints: Hints) -> Iterator[Any]:
 
 
 def _left_out(losses: Losses, hints: Hints) -> Iterator[Any]:
-    from kedgeline.summary import SECTIONS
-
     untold = _untold(losses)
     if not losses.left_out:
         yield untold or "nothing that is known of them was left out"
         return
     yield from ("", styled("not in the summary", "bold"))
-    rows = [
-        (f"{number:,}", words, styled(f"--kind {SECTIONS[section].kind}", "dim"))
-        for number, words, section in _counts(losses)
-    ]
+    rows = [(n, words, styled(f"--kind {kind}", "dim")) for n, words, kind in _counts(losses)]
     yield table(">", "", "", rows=rows)
     yield untold or None
     yield f"list a kind: {hints.facts('KIND')}"
     if losses.named:
         yield from ("", styled("the most salient of it", "bold"))
         named = [
-            (mark(one.turn), WORDS[one.section][0], shorten(one.text, 2 * LONGEST))
+            (mark(one.turn), _words(one.section)[0], shorten(one.text, 2 * LONGEST))
             for one in losses.named
         ]
         yield table("", "", "*", rows=named)
@@ -524,38 +496,30 @@ def losses_as_json(losses: Losses | None) -> dict[str, Any] | None:
 # What a judge says.
 
 
-class _Judgement(NamedTuple):
-    judged: Judged
-    calls: tuple[ModelCall, ...]
-    """What it took."""
-
-
-def _judge(asked: Asking, probes: Sequence[Probe], text: str) -> _Judgement:
+def _judge(asked: Asking, probed: _Probed) -> tuple[_Probed, tuple[ModelCall, ...]]:
     """Have a model answer the probes and judge the text, under its terms."""
     from kedgeline.models import drive, guarded_step
     from kedgeline.pipeline.judging import judged
 
     meter, clean = asked.meter(), make_redactor().clean
-    step = guarded_step(
-        judged(probes, text), asked.terms, model=asked.name, clean=clean, meter=meter
-    )
-    with watch_model(asked) as model:
-        found = drive(step, model)
-    return _Judgement(found, meter.calls)
+    step = judged([one.probe for one in probed.verdict.answers], probed.text)
+    step = guarded_step(step, asked.terms, model=asked.name, clean=clean, meter=meter)
+    with progress(f"asking {asked.name}"):
+        return probed._replace(judged=drive(step, asked.model)), meter.calls
 
 
-def _judgement_as_json(done: _Judgement) -> dict[str, Any]:
+def _judged_as_json(judged: Judged, calls: Sequence[ModelCall]) -> dict[str, Any]:
     """The keys below `judged` of `kedgeline probe --json`."""
-    judged = done.judged
+    answers = zip(_answers_as_json(judged.answers), judged.answers, strict=True)
     return {
         "answered_by": judged.answered_by,
         "score": _share(judged.answers),
         "unanswered": judged.unanswered,
-        "answers": [_answer_as_json(one) | {"given": one.given} for one in judged.answers],
+        "answers": [values | {"given": one.given} for values, one in answers],
         "by": judged.quality.by if judged.quality else None,
         "dimensions": _quality_as_json(judged.quality),
         "problems": judged.problems,
-        "calls": [call_as_json(call) for call in done.calls],
+        "calls": [call_as_json(call) for call in calls],
     }
 
 

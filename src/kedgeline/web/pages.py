@@ -55,6 +55,12 @@ LEAST_WINDOW = 4_000
 """Tokens of the smallest window that a compaction is shown for."""
 
 
+def picked(value: object, names: str, **renamed: str) -> Page:
+    """Attributes of a value: those named, then those that have another name on the page."""
+    keys = {name: name for name in names.split()} | renamed
+    return {key: getattr(value, name) for key, name in keys.items()}
+
+
 def session_page(opened: ShownSession) -> Page:
     """The session as a timeline. What there is of each turn stands in columns, as sessions have
     thousands."""
@@ -69,7 +75,7 @@ def session_page(opened: ShownSession) -> Page:
         "model": opened.model,
         "seen": opened.seen,
         "kept": opened.kept is not None,
-        "pins": [{"turn": turn, "text": text} for turn, text in _pins(opened)],
+        "pins": [{"turn": one.turn, "text": one.text} for one in opened.pins],
         "window": opened.window._asdict(),
         "first": opened.first,
         "columns": {
@@ -97,12 +103,6 @@ def _first_request(turns: Sequence[Turn]) -> str:
     return call_line(next((turn.user_message for turn in turns if turn.user_message), ""))
 
 
-def _pins(opened: ShownSession) -> list[tuple[int, str]]:
-    """Turns and words that stand in every view."""
-    pins = opened.kept.pins() if opened.kept else ()
-    return [(one.turn, opened.clean(one.text)) for one in pins]
-
-
 def compactions_of(opened: ShownSession) -> list[Page]:
     """All that were made, by whomever, in the order of turns; and the one that could be."""
     found = [_host_line(opened, number, one) for number, one in enumerate(opened.hosts)]
@@ -113,8 +113,7 @@ def compactions_of(opened: ShownSession) -> list[Page]:
                 "by": "kedgeline",
                 "turn": opened.first + made.turns,
                 "kind": "summary",
-                "before": made.tokens_before,
-                "after": made.tokens_after,
+                **picked(made, "", before="tokens_before", after="tokens_after"),
                 "undone": event.undone,
             }
         )
@@ -132,10 +131,8 @@ def _host_line(opened: ShownSession, number: int, one: EarlierCompaction) -> Pag
     after = context[place] if 0 <= place < len(context) else None
     return {
         "id": f"host-{number}",
-        "by": one.by,
-        "turn": one.turn,
+        **picked(one, "by turn trigger"),
         "kind": one.kind.replace("_", " "),
-        "trigger": one.trigger,
         "before": before if one.tokens_before is None else one.tokens_before,
         "after": after if one.tokens_after is None else one.tokens_after,
         "summary": bool(one.summary),
@@ -180,13 +177,7 @@ def files_page(opened: ShownSession) -> list[Page]:
             "added": sum(one.added for one in events),
             "removed": sum(one.removed for one in events),
             "edits": [
-                {
-                    "turn": one.turn,
-                    "action": one.action,
-                    "what": one.said or one.what,
-                    "added": one.added,
-                    "removed": one.removed,
-                }
+                {**picked(one, "turn action added removed"), "what": one.said or one.what}
                 for one in events
             ],
         }
@@ -238,13 +229,8 @@ def _compaction(opened: ShownSession, which: str) -> Page:
         raise UnknownName("compaction", which, known=tuple(str(one["id"]) for one in lines))
     if which == NOW:
         made, window = _made_now(opened)
-        return {
-            **line,
-            **_record(opened, made),
-            "window": window,
-            "before": made.tokens_before,
-            "after": made.tokens_after,
-        }
+        size = picked(made, "", before="tokens_before", after="tokens_after")
+        return {**line, **_record(opened, made), "window": window, **size}
     if which.startswith("host-"):
         return {**line, **_beside(opened, opened.hosts[int(which.removeprefix("host-"))])}
     made = next(m for event, m in opened.events if f"ours-{event.number}" == which)
@@ -299,19 +285,10 @@ def _record(opened: ShownSession, made: Compaction) -> Page:
         "folded": msgspec.to_builtins(plan.folded),
         "kept_turns": msgspec.to_builtins(plan.kept),
         "masked": [
-            {
-                "turn": one.turn,
-                "how": one.how,
-                "before": one.tokens_before,
-                "after": one.tokens_after,
-                "reason": one.reason,
-                "text": one.text,
-            }
+            picked(one, "turn how reason text", before="tokens_before", after="tokens_after")
             for one in plan.masked
         ],
-        "repeated": [
-            {"turn": one.turn, "what": one.what, "tokens": one.tokens} for one in plan.repeated
-        ],
+        "repeated": [picked(one, "turn what tokens") for one in plan.repeated],
         "levels": msgspec.to_builtins(made.renditions),
         "losses": _lines(map(as_entry, gone)),
         "score": verdict.score if verdict else None,
@@ -324,15 +301,14 @@ def _view(opened: ShownSession, made: Compaction) -> list[Page]:
     """The context behind the compaction as the model gets it: what leads it, then the turns that
     stay, those that stay as they were by number."""
     originals = {turn.index: turn for turn in opened.turns}
-    pinned = [text for _, text in _pins(opened) if text]
+    pinned = [one.text for one in opened.pins if one.text]
     through = replace(opened.transcript, turns=opened.turns[: made.turns], pending=None)
-    found = []
-    for turn in view(through, made, pinned=pinned).turns:
-        if originals.get(turn.index) == turn:
-            found.append({"same": turn.index})
-        else:
-            found.append(turn_page(turn, opened.agents))
-    return found
+    return [
+        {"same": turn.index}
+        if originals.get(turn.index) == turn
+        else turn_page(turn, opened.agents)
+        for turn in view(through, made, pinned=pinned).turns
+    ]
 
 
 def _beside(opened: ShownSession, host: EarlierCompaction) -> Page:
@@ -367,21 +343,12 @@ def _lines(entries: Iterable[Entry]) -> list[Page]:
     """A summary section by section, every line with the turns it cites."""
     found: defaultdict[str, list[Page]] = defaultdict(list)
     for one in entries:
-        found[one.section].append(
-            {"text": one.text, "turns": one.turns, "action": one.action, "detail": one.detail}
-        )
+        found[one.section].append(picked(one, "text turns action detail"))
     return [{"section": section, "lines": lines} for section, lines in found.items()]
 
 
 def _question(answer: Answer) -> Page:
-    probe = answer.probe
-    return {
-        "question": probe.question,
-        "expected": probe.expected,
-        "turn": probe.turn,
-        "critical": probe.critical,
-        "passed": answer.passed,
-    }
+    return {**picked(answer.probe, "question expected turn critical"), "passed": answer.passed}
 
 
 # A session as one file that opens from disk: the page, its script and the data in it.

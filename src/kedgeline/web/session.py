@@ -48,7 +48,7 @@ from kedgeline.pipeline.read import read, stream
 from kedgeline.pipeline.view import numbered
 from kedgeline.planning import POLICY
 from kedgeline.redact import Redactor, secrets_in
-from kedgeline.session.journal import Event, Recorded
+from kedgeline.session.journal import Event, Pin, Recorded
 from kedgeline.session.query import query_of
 from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
@@ -119,26 +119,30 @@ class ShownSession:
     @cached_property
     def window(self) -> _Window:
         """The one asked for, that of settings, or the model's own."""
-        tokens, known_from = self._asked, "asked for"
-        if not tokens and self.settings.window != Settings().window:
-            tokens, known_from = self.settings.window, "settings"
-        if not tokens and (own := window_named(self.model)):
-            tokens, known_from = own, self.model
-        tokens, known_from = (tokens or self.settings.window), known_from if tokens else "usual"
+        named = self.settings.window
+        found = (
+            (self._asked, "asked for"),
+            (named if named != Settings().window else 0, "settings"),
+            (window_named(self.model) or 0, self.model),
+            (named, "usual"),
+        )
+        tokens, known_from = next(one for one in found if one[0])
         beside = overhead_tokens(self.transcript, self.counter)
         usable = POLICY.usable(tokens, overhead=beside)
-        return _Window(
-            tokens,
-            known_from,
-            beside + round(POLICY.begin * usable),
-            beside + round(POLICY.target * usable),
-        )
+        trigger, target = (beside + round(part * usable) for part in (POLICY.begin, POLICY.target))
+        return _Window(tokens, known_from, trigger, target)
 
     @cached_property
     def events(self) -> list[tuple[Event, Compaction]]:
         """Compactions of ours, oldest first."""
         every = self.kept.history() if self.kept else []
         return [(one, one.what.compaction) for one in every if isinstance(one.what, Recorded)]
+
+    @property
+    def pins(self) -> list[Pin]:
+        """Turns and words that stand in every view."""
+        pins = self.kept.pins() if self.kept else []
+        return [replace(one, text=self.clean(one.text)) for one in pins]
 
     @cached_property
     def hosts(self) -> tuple[EarlierCompaction, ...]:
@@ -151,7 +155,7 @@ class ShownSession:
         thread, context, reported, tokens = Thread(), [], [], []
         for place, turn in enumerate(self.turns):
             sizes = sizes_of(turn)
-            thread.take(turn if turn.index == place else _at(turn, place), sizes)
+            thread.take(replace(turn, index=place), sizes)
             known = thread.context(place)
             base = bases[max(0, bisect_right(starts, place) - 1)]
             context.append(thread.carried(base) if known is None else known)
@@ -185,10 +189,6 @@ class ShownSession:
     @property
     def changes(self) -> list[FileChanged]:
         return [one for one in self.facts if isinstance(one, FileChanged)]
-
-
-def _at(turn: Turn, place: int) -> Turn:
-    return replace(turn, index=place)
 
 
 def _costs(turns: tuple[Turn, ...]) -> tuple[float, ...] | None:
@@ -297,7 +297,7 @@ def turn_page(turn: Turn, agents: Mapping[str, str] | None = None) -> Page:
 
 
 def _call(turn: Turn, call: ToolCall, agents: Mapping[str, str]) -> Page:
-    result = turn.result_of(call)
+    result = turn.result_of(call) or ToolResult(call_id=call.id, output="")
     diffs = list(diffs_of(call)) if call.verb in CHANGING else []
     about = _about_of(call)
     held = {about, *call.paths()}
@@ -308,12 +308,12 @@ def _call(turn: Turn, call: ToolCall, agents: Mapping[str, str]) -> Page:
         "about": about,
         "diffs": diffs,
         "parameters": rest,
-        "state": _state_of(result),
-        "exit": result.exit_code if result else None,
-        "output": result.output if result else "",
-        "error": (result.error or "") if result else "",
-        "reason": result.reason if result else "",
-        "media": [_media(one) for one in result.media] if result else [],
+        "state": _state_of(turn.result_of(call)),
+        "exit": result.exit_code,
+        "output": result.output,
+        "error": result.error or "",
+        "reason": result.reason,
+        "media": [_media(one) for one in result.media],
         "agent": agents.get(call.id, ""),
     }
 
@@ -532,18 +532,13 @@ class Sessions:
 
     def _look(self) -> None:
         found = {}
-        for agent, path in self._paths():
+        for agent, path in (*(("file", one) for one in self._added), *agents_files(self.home)):
             with suppress(OSError):
                 state = path.stat()
                 file = File(_id(path), path, agent, state.st_size, state.st_mtime)
                 found[file.id] = file
         newest = sorted(found.values(), key=lambda file: -file.changed)[:MOST]
         self._files = {file.id: file for file in newest}
-
-    def _paths(self) -> Iterator[tuple[str, Path]]:
-        for path in self._added:
-            yield "file", path
-        yield from agents_files(self.home)
 
     def _title(self, file: File) -> str:
         """The first words of a session, found in the beginning of its file."""
@@ -553,7 +548,8 @@ class Sessions:
             with suppress(KedgelineError, OSError), file.path.open("rb") as opened:
                 head = opened.read(HEAD_BYTES)
                 lines = head[: head.rfind(b"\n") + 1] if file.size > HEAD_BYTES else head
-                turns = stream(lines, format=_reader(file))
+                known = file.agent if file.agent in format_names() else None
+                turns = stream(lines, format=known)
                 title = next((t.user_message for t in islice(turns, 8) if t.user_message), "")
             self._titles[key] = call_line(self.redactor.clean(title))
         return self._titles[key]
@@ -574,10 +570,6 @@ def open_file(
         "session" if isinstance(source, bytes) or source == "-" else Path(source).stem
     )
     return ShownSession(name, transcript, redactor, settings=settings, window=window, seen=seen)
-
-
-def _reader(file: File) -> str | None:
-    return file.agent if file.agent in format_names() else None
 
 
 def _id(path: Path) -> str:
