@@ -95,12 +95,60 @@ def test_trials_in_a_temporary_folder_are_no_news() -> None:
 
 
 def test_another_repository_has_commits_but_not_the_session_s_branch() -> None:
-    there = bash("cd /srv/other && git commit -m x && git status", COMMIT + "On branch other\n")
+    there = bash("cd /srv/other && git commit -m x && git log --oneline -1", COMMIT + "1a2b3c4 x\n")
     assert said(there) == [("commit", "1a2b3c4", "Add tax")]
     made = bash("mkdir app && cd app && git init && git commit -m x", COMMIT)
     assert said(made) == [("commit", "1a2b3c4", "Add tax")]
     assert said(bash(f"cd {ROOT}/web && git commit -m x", COMMIT))[0][0] == "branch"
     assert said(bash(f"git -C {ROOT} commit -m x", COMMIT))[0][0] == "branch"
+
+
+@pytest.mark.parametrize(
+    ("line", "output"),
+    [
+        ("git log --oneline -3", "1a2b3c4 Add tax\n0f1e2d3 Begin\n"),
+        ("git log --oneline | head -2", "1a2b3c4 Add tax\n"),
+        ("git log --oneline main..HEAD", "1a2b3c4 Add tax\n"),
+        ("git status -s && git log --oneline --graph", " M a.py\n* 1a2b3c4 Add tax\n| 0f1e2d3 B\n"),
+        (
+            "git log -1",
+            f"commit {'1a2b3c4'}\nAuthor: A <a@b>\nDate: now\n\n    Add tax\n\n    Why\n",
+        ),
+        ("git log -1 --format='%h %s'", "1a2b3c4 Add tax\n"),
+        ("git log --oneline -1 && git log --oneline other", "1a2b3c4 Add tax\n0f1e2d3 Begin\n"),
+        ("git log -1 --format='%h %s' && git log -1 --format=%b", "1a2b3c4 Add tax\n0f1e2d3 x\n"),
+        ("git log -1 --format=%H%n%B", "1a2b3c4\nAdd tax\n\nWhy\n"),
+        ("git reset --hard HEAD~1", "HEAD is now at 1a2b3c4 Add tax\n"),
+    ],
+)
+def test_the_head_is_the_newest_line_of_a_plain_log(line: str, output: str) -> None:
+    assert said(bash(line, output)) == [("head", "1a2b3c4", "Add tax")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git log --oneline -- a.py",
+        "git log --oneline a.py",
+        "git log --oneline other",
+        "git log --oneline main...HEAD",
+        "git log --oneline --all",
+        "git log --oneline --author=me",
+        "git log --oneline --no-merges",
+        "git log --oneline --reverse",
+        "git log --oneline | grep tax",
+        "git log --oneline main.. && git log --oneline other",
+        "git log -1 --format=%ci && git log --oneline -3",
+        "git show HEAD --oneline && git log --oneline -3",
+        "git show 1a2b3c4 --oneline",
+        "for b in x y; do git log --oneline $b; done",
+        "for b in x y; do git checkout -q $b; git log --oneline -1; done",
+        "git log -1 --format=%ci",
+        "cat log.txt",
+    ],
+)
+def test_other_logs_say_nothing_of_the_head(line: str) -> None:
+    assert said(bash(line, "1a2b3c4 Add tax\n")) == []
 
 
 def test_the_head_keeps_the_message_known_before() -> None:
@@ -207,7 +255,7 @@ def test_a_pull_request_that_is_edited_is_given_once() -> None:
 
 def test_sub_agents_commits_are_theirs_and_their_branches_nobody_s() -> None:
     task, report = called("Task", "done", prompt="do it")
-    work = turn(0, bash("git commit -m x && git status", COMMIT + "On branch topic\n"))
+    work = turn(0, bash("git commit -m x && git log --oneline -1", COMMIT + "1a2b3c4 Add tax\n"))
     agent = Transcript(format="plain", turns=(work,), delegated_by=task.id)
     found = facts(turn(5, (task, report)), agents={task.id: agent})
     assert found == [Committed(turn=5, by="agent", what="commit", name="1a2b3c4", about="Add tax")]

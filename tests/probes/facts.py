@@ -54,7 +54,7 @@ other_kinds = st.one_of(
     st.builds(
         Committed,
         turn=turns,
-        what=st.sampled_from(("branch", "push", "pull_request", "tag", "ticket")),
+        what=st.sampled_from(("branch", "push", "pull_request", "tag")),
         name=st.sampled_from(("main", "fix/light", "v1.2", "https://harbour.test/pull/7")),
     ),
     st.builds(

@@ -154,9 +154,11 @@ class Sighting(NamedTuple):
         "tag",
         "head",
         "current",
+        "rewritten",
         "",
     ]
-    """`current`: the branch the session is on. Empty: the newest commit is no longer known."""
+    """`current`: the branch the session is on. `rewritten`: its commits have other hashes now.
+    Empty: the newest commit is no longer known."""
     name: str = ""
     about: str = ""
     amends: bool = False
@@ -273,7 +275,7 @@ def _told(
 
 def _rebased(call: _Call, line: _Line) -> Iterator[Sighting]:
     if (found := _REBASED.search(line.text)) is not None:
-        yield Sighting("")
+        yield Sighting("rewritten")
         yield Sighting("current", found[1])
 
 
@@ -351,6 +353,72 @@ READERS: dict[str, Callable[[_Call, _Line], Iterator[Sighting]]] = {
     "gh pr merge": _accepted,
 }
 """By program and what it does. `git commit` says which branch it is on where it commits nothing."""
+
+
+# What a plain log of the current branch shows: its newest commit.
+
+SHOW_COMMITS = frozenset({"log", "show", "reflog", "shortlog", "rev-list", "cherry", "blame"})
+"""What prints commits: beside another one, a log's lines are not known to be its own."""
+HARMLESS = re.compile(
+    r"--(?:oneline|decorate|no-decorate|graph|stat|shortstat|numstat|name-only|name-status|no-color"
+    r"|color|abbrev-commit|abbrev|date|patch|no-patch|no-pager|max-count|format|pretty|first-parent"
+    r"|show-signature|summary)(?:=.*)?|-p|-n\d*|-\d{1,6}|-s|-u|-U\d+",
+    re.DOTALL,
+)
+"""Options that leave out none of the newest commits."""
+_CURRENT = re.compile(r"HEAD|@|(?!\S{0,200}\.{3})\S{1,200}\.\.(?:HEAD)?")
+"""Of the current branch, or what it has that another one has not, which may be nothing."""
+_KEEPS_FIRST = frozenset({"head", "cat", "less", "more"})
+_ONE_LINE = re.compile(
+    r"^[*|/\\ ]{0,12}(?P<hash>[0-9a-f]{7,40}) "
+    r"(?:\((?P<refs>(?:HEAD|tag: |origin/)[^)\n]{0,300})\) )?(?P<subject>\S[^\n]{0,500})$",
+    re.MULTILINE,
+)
+_WHOLE = re.compile(
+    r"^(?:[*|] ){0,4}commit (?P<hash>[0-9a-f]{7,40})(?: \((?P<refs>[^)\n]{0,300})\))?\n"
+    r"(?:[^\n]{0,300}\n){1,6}?\s{0,8}\n(?:[*| ]{0,8})    (?P<subject>\S[^\n]{0,500})$",
+    re.MULTILINE,
+)
+_TWO_LINES = re.compile(r"^(?P<hash>[0-9a-f]{7,40})\n(?P<subject>\S[^\n]{0,500})$", re.MULTILINE)
+_FORMATS = (
+    (re.compile(r"(?:format:|tformat:)?%[hH] %s"), _ONE_LINE),
+    (re.compile(r"(?:format:|tformat:)?%[hH]%n%[Bs]"), _TWO_LINES),
+    (re.compile("oneline"), _ONE_LINE),
+    (re.compile("medium|full|fuller|short|"), _WHOLE),
+)
+"""How a log is written by the format it is given."""
+_REFS = re.compile(r"HEAD -> ([^\s,)]{1,250})")
+
+
+def newest_in(line: _Line) -> Iterator[Sighting]:
+    """The head, and the branch where the log names it; nothing for a log of a file, of another
+    branch, or one that leaves commits out."""
+    showing = [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
+    if not showing or not _is_plain(showing[0]):
+        return
+    if len(showing) > 1 and any(".." in word for word in showing[0].words):
+        return  # it may have printed none, and the first commit is the next one's
+    given = "oneline" if showing[0].has("--oneline") else showing[0].value("--format", "--pretty")
+    pattern = next((lines for shape, lines in _FORMATS if shape.fullmatch(given)), None)
+    found = pattern.search(line.text) if pattern else None
+    if found is None:
+        return
+    if (branch := _REFS.search(found.groupdict().get("refs") or "")) is not None:
+        yield Sighting("current", branch[1])
+    yield Sighting("head", found["hash"], _short(found["subject"]))
+
+
+def _is_plain(call: _Call) -> bool:
+    if call.name != "log" or not call.done or call.inside or not set(call.into) <= _KEEPS_FIRST:
+        return False
+    behind = list(call.words[call.words.index("log") + 1 :])
+    while behind:
+        word = behind.pop(0)
+        if word in ("-n", "--max-count", "--format", "--pretty") and behind:
+            behind.pop(0)
+        elif not (HARMLESS if word.startswith("-") else _CURRENT).fullmatch(word):
+            return False
+    return True
 
 
 # What aider's console says of commits: it commits edits by itself, and `/undo` takes them back.

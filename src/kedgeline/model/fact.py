@@ -127,7 +127,7 @@ class ActionTaken(Fact, frozen=True, kw_only=True, tag="action_taken"):
 class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
     """Something a repository came to: a commit, a branch, a push, a pull request, a ticket."""
 
-    what: Literal["commit", "branch", "push", "pull_request", "merge", "tag", "ticket", "head"]
+    what: Literal["commit", "branch", "push", "pull_request", "merge", "tag", "head"]
     """`head`: the newest line of a log, whoever made it."""
     name: str
     """Hash, branch, URL, tag or ticket; empty for a commit whose hash was not printed."""
