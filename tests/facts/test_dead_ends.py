@@ -155,6 +155,13 @@ def test_words_of_another_session_say_nothing_of_it() -> None:
     assert found(turn(0, no(command=CHECK)), turn(1, user="Commit", session=1)) == []
 
 
+def test_a_reason_is_given_without_what_was_pasted() -> None:
+    (said,) = after("why ```\nlong output\n``` again?")
+    assert "why … again?" in said[1]
+    (pasted,) = after("```\nonly output\n```")
+    assert "only output" in pasted[1]
+
+
 def test_only_two_are_told_of_many() -> None:
     looks = [no(command=f"rg t{n}") for n in range(3)]
     many = turn(0, *looks, *(no(command=f"make t{n}") for n in range(9)))

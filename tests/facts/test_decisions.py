@@ -222,6 +222,7 @@ def test_a_yes_to_a_step_to_two_ways_or_to_nothing_decides_nothing(answer: str, 
 @pytest.mark.parametrize(
     ("answer", "words", "decides"),
     [
+        ("Drop the index? Shall I go ahead, or do you have another idea?", "Go ahead.", True),
         ("Two ways are open. Which approach do you prefer?", "yeah, it is late", False),
         ("Ask the clerk who sells them. Shall I send you to the desk?", "Yes, please.", True),
         ("Should I book a cabin for you or a deck chair for the crossing?", "a chair", False),
@@ -288,6 +289,7 @@ def test_a_proposal_is_answered_once_and_only_right_behind_it() -> None:
         ("Why did it fail? Because of the cache.", ""),
         ("```\nwhy?\n```", ""),
         ("```\n" + "row of the table\n" * 120 + "```\nShall I go on?", "Shall I go on?"),
+        ("Shall I:\n1. Go back?\n2. Go on?", "Shall I: 1. Go back? 2. Go on?"),
     ],
 )
 def test_how_answers_close(answer: str, question: str) -> None:
@@ -360,6 +362,7 @@ EDIT = edit("fares.py")
         ("Since the pier has no clock, I'll take the hour from the ticket.", ""),
         ("The report runs once a day, so I'll leave it in one query.", ""),
         ("I'll take the hour from the ticket to avoid a second clock.", ""),
+        ("- [NOTE] The fares of dogs - older code. Skip.\n- Next", ""),
         (
             "The fares are given twice. Let me drop that table since nobody reads it.",
             "after “The fares are given twice.”",

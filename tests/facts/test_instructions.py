@@ -211,6 +211,11 @@ def test_what_is_to_be_remembered_brings_all_that_was_said() -> None:
     assert rules_after_work(words) == [words]
 
 
+def test_the_reason_behind_a_rule_stays_with_it() -> None:
+    words = "Never delete a row. Otherwise the audit breaks. Now rename the column."
+    assert rules_after_work(words) == ["Never delete a row. Otherwise the audit breaks."]
+
+
 def test_rules_one_after_the_other_are_one_and_items_of_a_list_are_several() -> None:
     assert rules_after_work("No logs! Never print. Add a test.") == ["No logs! Never print."]
     listed = "Some things:\n- never print\n- always log\n- rename the class\n"

@@ -40,6 +40,19 @@ def test_the_plan_file_is_what_is_written_among_plans_in_plan_mode():
     assert found == [(1, "mode", "plan"), (1, "plan_file", "/r/plans/b.md")]
 
 
+def test_the_plan_file_is_also_told_by_the_client():
+    saved = "User has approved your plan.\n\nYour plan has been saved to: /h/plans/c.md\nGo."
+    note = Note(
+        kind="injected", text="Plan mode is active. No plan file exists at /h/plans/d.md yet"
+    )
+
+    assert noted(turn(0, approved("# P", saved))) == [
+        (0, "mode", "plan approved"),
+        (0, "plan_file", "/h/plans/c.md"),
+    ]
+    assert noted(turn(0, notes=(note,))) == [(0, "plan_file", "/h/plans/d.md")]
+
+
 def test_what_a_user_types_is_no_note_of_the_client():
     output = Note(kind="command_output", text="the plan file is /h/plans/x.md")
 

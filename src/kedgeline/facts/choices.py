@@ -1,5 +1,5 @@
-"""Choices that words say of themselves: that one was made, how something is mended and why, what
-was put in the place of what."""
+"""Choices that words say of themselves: that one was made, how something is mended and why, what is
+left as it is, what was put in the place of what."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _shown(text: str) -> str:
 
 
 # Choices that the agent makes as it works: how it mends something, what it does for a reason that
-# it gives, what it put in the place of what.
+# it gives, what it leaves as it is, what it put in the place of what.
 
 _WORKS = r"(?:i|we)(?:'ll| will|'m going to)|let's|let me"
 _LOOKS_INTO = (
@@ -135,6 +135,16 @@ _FOR_A_REASON = re.compile(
     re.IGNORECASE,
 )
 """What it does, with the reason."""
+_LEAVES = re.compile(
+    r".{10,300}?[.,;—–-] (?:(?:so )?(?:i|we)(?:'ll)? )?"
+    r"(?:skip(?:ped|ping)?|no (?:change|fix) needed)\W{0,3}$"
+    r"|.{0,200}\bno (?:code )?(?:fix|change)(?:es|s)? (?:is |are )?(?:needed|necessary|required)"
+    r" (?:for|in|to)\b"
+    r"|(?:i|we)(?:'ll| will|'ve)? (?:leave|left|keep|kept|skip|skipped) .{3,160}"
+    r"\b(?:as[- ]is|unchanged|alone|untouched|in place)\b",
+    re.IGNORECASE,
+)
+"""What it leaves as it is."""
 _REPLACES = re.compile(
     r"(?!.{0,300} should )(?:.{0,200}\b"
     r"(?:now|updated?|changed?|switche?[ds]?|replaced?|us(?:es?|ing|ed)|emits?|moved"
@@ -147,7 +157,7 @@ _REPLACES = re.compile(
 """What it put in the place of what: said of changes that were made."""
 _MAY_CHOOSE = re.compile(
     r"\b(?:instead of|rather than|fix|approach|solution|since|because|given|so|avoid|keep|kept"
-    r"|preserve|prevent|match|replaced|switched"
+    r"|preserve|prevent|match|skip\w*|needed|necessary|required|leave|left|replaced|switched"
     r"|migrated|converted|changed|resolved|fixed|solved|handled)\b",
     re.IGNORECASE,
 )
@@ -181,7 +191,7 @@ def taken_up(answer: str, turn: int, *, acts: bool, edited: bool) -> Iterator[De
         if _OPEN.search(plain) or _TIDIES.search(plain) or is_choice(plain, "agent"):
             continue
         mends = acts and _MENDS.match(plain) is not None
-        does = mends or (acts and _FOR_A_REASON.match(plain))
+        does = mends or (acts and _FOR_A_REASON.match(plain)) or _LEAVES.match(plain)
         if not (does or (edited and not acts and _REPLACES.match(plain))):
             continue
         leans = _LEANING.match(plain) is not None

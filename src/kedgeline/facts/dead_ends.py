@@ -22,10 +22,14 @@ WHY_SHOWN = 200
 """Characters of a reason: two sentences of a user."""
 LOOKED_AT = 4_000
 """Characters of the user's words from which a reason is taken."""
+_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def _why(words: str) -> str:
-    return cut(one_line(words[:LOOKED_AT]), WHY_SHOWN)
+    """The user's words; what they pasted, only where there are no others."""
+    words = words[:LOOKED_AT]
+    spoken = _BLOCK.sub(" … ", words)
+    return cut(one_line(spoken if any(map(str.isalnum, spoken)) else words), WHY_SHOWN)
 
 
 # What was tried, in words.

@@ -244,6 +244,12 @@ _OFFERS = re.compile(r"\byou (?:can|could|should)\b|\bi(?:'d| would) (?:suggest|
 """How an answer proposes without asking."""
 _ORDERS = re.compile(r"(?:can|could|would|will|please)\b", re.IGNORECASE)
 """How a question begins that asks for something to be done."""
+_ELSE = re.compile(
+    r",? or (?:do|would|are|is|any|if)\b[^?]{0,80}?\b(?:different|else|another|other|adjust\w*"
+    r"|chang\w*|tweaks?|rather|concerns?|thoughts?|questions?)\b[^?]*",
+    re.IGNORECASE,
+)
+"""The second half of a question that only asks whether there is more to say."""
 _WHICH = re.compile(r"\W*(?:and |so |but )?(?:which|what|how|when|where|who)\b", re.IGNORECASE)
 """A question that no yes answers."""
 _LISTED = re.compile(r"\s*(?:1[.)]|#\d) ")
@@ -304,6 +310,7 @@ def _settles(sentence: str) -> bool:
 def _is_routine(asked: str) -> bool:
     """Whether a question asks leave for a step of any work, or which of two."""
     last = next((part for part in reversed(re.split(r"(?<=[.!:;]) ", asked)) if "?" in part), "")
+    last = _ELSE.sub("", last)
     found = _ROUTINE.search(last)
     what = (found["a"] or found["b"] or "") if found else ""
     return bool(_STEP.match(what)) or re.search(r"\bor\b", last, re.IGNORECASE) is not None

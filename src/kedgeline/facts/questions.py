@@ -118,19 +118,35 @@ _COURTESY = re.compile(
 )
 _ITEM = re.compile(r"^\W{0,3}(?:[-*•+]|\d{1,2}[.)]|[A-Da-d][.)])\s|^\*\*(?:\d|[A-D])[.):]")
 _LEAD = re.compile(r"^(?:[-*•+>]|\d{1,2}[.)])\s{1,4}")
+_TO_CHOOSE = re.compile(r"\b(?:like|want|shall|should|prefer|do|which|could|can)\b", re.IGNORECASE)
+LEAST = 2
+"""Items that are something to choose from."""
 
 
 def question_at_end(answer: str) -> str:
-    """The question an answer closes with; what can be chosen may stand below it as a list."""
+    """The question an answer closes with; what can be chosen may stand below it as a list, or be
+    the list itself."""
     lines = [line.strip() for line in _CODE.sub("", answer[-READ:])[-TAIL:].split("\n")]
     lines = [line for line in lines if line]
-    for line in reversed(lines):
+    for place, line in reversed([*enumerate(lines)]):
         last = [*sentences(line)][-1:]
         if last and _ASKS.search(last[0]) and not _COURTESY.search(last[0]):
-            return cut(_LEAD.sub("", last[0]).replace("**", ""), SHOWN)
+            choice = _choice_of(lines[: place + 1])
+            return choice or cut(_LEAD.sub("", last[0]).replace("**", ""), SHOWN)
         if not _ITEM.match(line):
             break
     return ""
+
+
+def _choice_of(lines: Sequence[str]) -> str:
+    """A list at the end with the question it belongs to: "Shall I: 1. … 2. …?"."""
+    start = len(lines)
+    while start and _ITEM.match(lines[start - 1]):
+        start -= 1
+    lead = lines[start - 1] if start else ""
+    if len(lines) - start < LEAST or not (lead.endswith(":") and _TO_CHOOSE.search(lead)):
+        return ""
+    return cut(" ".join((lead, *lines[start:])).replace("**", ""), WITH_OPTIONS)
 
 
 # Questions of the agent's that wait for the user.

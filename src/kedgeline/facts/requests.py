@@ -169,6 +169,7 @@ THANKED = 20
 _BARE = re.compile(r"/[\w:-]{0,40}\s*$")
 """The name of a command and nothing else. Where words follow before anybody answered, or the same
 command again, it was given up."""
+_CHOSEN = re.compile(r"(?:#?\d{1,2}|[a-e])(?:\W|$)", re.IGNORECASE)
 _ASKS = at_beginning(ASKS)
 _ANSWERS = at_beginning(
     ("no|nope|neither|either|both|option|the (?:first|second|third|last|former|latter)",)
@@ -256,11 +257,11 @@ class RequestExtractor:
             self._tail.rstrip().endswith("?") or proposes(self._tail)
         ):
             return False
-        answers = _ANSWERS.match(words)
+        answers = _CHOSEN.match(words) or _ANSWERS.match(words)
         return bool(answers) or (len(spoken) <= BRIEF and not _ASKS.match(words))
 
 
 def _only_thanks(words: str) -> bool:
     if "?" in words or len(words.split(maxsplit=THANKED)) > THANKED or not _THANKS.search(words):
         return False
-    return not any(map(_ASKS.match, opening(words)))
+    return not any(_ASKS.match(one) or _CHOSEN.match(one) for one in opening(words))

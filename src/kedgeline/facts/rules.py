@@ -458,6 +458,11 @@ _POINTS_BACK = re.compile(
 or without a subject."""
 _TAKES_BACK = re.compile(r"(?:but|except|unless|otherwise)\b", re.IGNORECASE)
 """The same, where the one before says something."""
+_GOES_ON = re.compile(
+    r"(?:otherwise|because|unless|except|e\.g|i\.e|for example|this (?:is|way)|that way|or else"
+    r"|the reason|so that)\b",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _HEADED = re.compile(
     r"^[ \t#*_]{0,8}(?:[\w-]{1,20} ){0,2}(?:rules|constraints|conventions|guidelines|restrictions"
@@ -550,7 +555,8 @@ def rules_in(words: str) -> list[str]:
         condition = sentences[first].plain if _TAKES_BACK.match(sentence.plain) else ""
         said = f"{condition} {sentence.plain}" if first < place else sentence.plain
         if is_rule(said) or listed(sentence):
-            first, last = _noted(words, sentences, first, place)
+            last = _last(sentences, place)
+            first, last = _noted(words, sentences, first, last)
             if spans and _adjoins(sentences, spans[-1][1], first):
                 first = spans.pop()[0]
             spans.append((first, last))
@@ -580,6 +586,17 @@ def _first(sentences: Sequence[Sentence], place: int) -> int:
         _TAKES_BACK.match(sentence.plain) and not is_question(before)
     )
     return place - 1 if before and joined else place
+
+
+def _last(sentences: Sequence[Sentence], place: int) -> int:
+    """With the sentences behind that give the reason."""
+    last = place
+    for following in sentences[place + 1 :]:
+        same = following.paragraph == sentences[place].paragraph
+        if not same or not _GOES_ON.match(following.plain):
+            break
+        last += 1
+    return last
 
 
 def _noted(words: str, sentences: Sequence[Sentence], first: int, last: int) -> tuple[int, int]:

@@ -341,6 +341,14 @@ CLIENTS_PLANS = "/.claude/plans/"
 VALUE = 400
 """Characters of a value: a path."""
 
+_PLAN_SAVED = re.compile(
+    r"plan (?:has been |was )?saved to:? {0,3}(\S{1,400}\.md)\b", re.IGNORECASE
+)
+_PLAN_AT = re.compile(
+    r"plan file[^\n]{0,200}?(/\S{1,400}\.md)\b|(?:create|write|build) your plan (?:at|in|to) "
+    r"(/\S{1,400}\.md)\b",
+    re.IGNORECASE,
+)
 _FOLDER = re.compile(r"<cwd>([^<\n]{1,400})</cwd>")
 _PLANS = re.compile(r"(?:^|/)plans/[^/]{1,200}\.md$")
 
@@ -358,6 +366,8 @@ class SessionExtractor:
             text = note.text[:NOTE]
             if note.kind == "environment" and (folder := _FOLDER.search(text)):
                 yield from self._note(turn.index, "folder", folder[1].strip())
+            elif note.kind == "injected" and (plan := _PLAN_AT.search(text)):
+                yield from self._note(turn.index, "plan_file", plan[1] or plan[2])
         for outcome in outcomes:
             yield from self._called(turn.index, outcome)
 
@@ -368,7 +378,7 @@ class SessionExtractor:
         if name in ENTER_PLAN:
             yield from self._note(turn, "mode", PLAN_MODE)
         elif name in EXIT_PLAN:
-            yield from self._note(turn, "mode", PLAN_LEFT)
+            yield from self._left(turn, outcome)
         elif outcome.call.verb == "write":
             for path in outcome.changed:
                 if self._is_plan(path.replace("\\", "/")):
@@ -378,6 +388,12 @@ class SessionExtractor:
         """Whether a file is the client's plan file; any plans folder is, in plan mode."""
         planning = self._known.get("mode") == PLAN_MODE
         return _PLANS.search(path) is not None and (planning or CLIENTS_PLANS in path)
+
+    def _left(self, turn: int, outcome: Outcome) -> Iterator[SessionNoted]:
+        yield from self._note(turn, "mode", PLAN_LEFT)
+        output = "" if outcome.result is None else outcome.result.output[:NOTE]
+        if saved := _PLAN_SAVED.search(output):
+            yield from self._note(turn, "plan_file", saved[1])
 
     def _note(self, turn: int, name: str, value: str) -> Iterator[SessionNoted]:
         value = value[:VALUE]
