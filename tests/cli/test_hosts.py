@@ -173,15 +173,6 @@ def test_an_archive_goes_only_where_that_is_asked_for(kedgeline: Line, store: Pa
     assert kedgeline.rows("sessions") == []
 
 
-def test_a_file_of_the_bank_beside_one_with_nearly_its_name_is_warned_of(
-    kedgeline: Line, tmp_path: Path
-) -> None:
-    bank = ("--bank", str(tmp_path / "bank"))
-    kedgeline("bank", "init", bank[1])
-    assert b"decisionLog" in kedgeline("bank", "add", "decisions", "We sail.", *bank).stderr
-    assert b"warning" not in kedgeline("bank", "add", "progress", "We sail.", *bank).stderr
-
-
 def test_every_command_says_what_it_is_for_with_an_example(kedgeline: Line) -> None:
     shown = kedgeline("--help").stdout.decode()
     assert all(panel in shown for panel in COMMANDS)

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from contextlib import closing
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 
 from kedgeline.cli.look import _write_output
-from kedgeline.hosts.hook import HOSTS, event_answered
 from kedgeline.model import ToolCall
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
@@ -357,25 +355,3 @@ def test_an_output_comes_through_a_pipe_as_it_was(
     monkeypatch.setattr("sys.stdout", shown)
     _write_output(output)
     assert "\x1b" not in shown.getvalue()
-
-
-@pytest.mark.parametrize("call_id", ["call_0", "x `rm -r y` $(z)\n; a"])
-def test_an_agent_is_told_how_to_show_its_own_output(
-    kedgeline: Line, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call_id: str
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name in ("first", "second"):
-        output = "\n".join(f"{name} line {n} of the log" for n in range(4_000))
-        event: dict[str, Any] = {
-            "hook_event_name": "PostToolUse",
-            "session_id": "s1",
-            "tool_name": "Bash",
-            "tool_use_id": call_id,
-            "tool_input": {"command": "make log"},
-            "tool_response": {"stdout": output, "stderr": ""},
-        }
-        answer = json.loads(event_answered(json.dumps(event).encode(), HOSTS[0]))
-        told = answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"].splitlines()[-1]
-        line = told.partition("kedgeline show ")[2].removesuffix("]")
-        assert not set(line) & set("`$();\n")
-        assert kedgeline("show", *shlex.split(line)).stdout.decode() == output

@@ -160,7 +160,7 @@ def test_fsck_says_what_is_damaged_and_what_was_repaired(place: str, tmp_path: P
     repaired = run("fsck", "--repair", "--store", place, "--json", code=1).stdout.splitlines()
     assert {json.loads(line)["repaired"] for line in repaired} == {True, False}
     left = run("fsck", "--session", "demo", "--store", place, code=1).stdout
-    assert "t0.0" in left
+    assert "demo t0 (entry 1)" in left
     assert "1 session checked; 1 damaged" in left
     refused(NoSuchSession, "fsck", "--session", "none", "--store", place)
 

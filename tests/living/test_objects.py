@@ -456,7 +456,7 @@ REFUSED: list[tuple[Any, str]] = [
         [{"role": "wizard", "content": "a"}],
         "messages[0].role: kedgeline cannot read the role 'wizard'",
     ),
-    ([{"role": "user", "text": "a"}], "that says nothing (its keys: role, text)"),
+    ([{"role": "user", "text": "a"}], "that says nothing (its keys: 'role', 'text')"),
     ([{"role": "user", "content": {"a": "Never push."}}], "a content of the type dict"),
     ([{"hello": "world"}], "messages[0]: kedgeline cannot read a message without a role"),
     (
