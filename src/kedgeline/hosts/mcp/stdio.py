@@ -29,7 +29,7 @@ PARALLEL_CALLS = 4
 def serve_stdio(kept: Kept) -> None:
     """Until the client is gone, or an interrupt."""
     if sys.stdin is None:
-        raise UserError("there is no stdin to serve; let a client start it, or give --http")
+        raise UserError("there is no stdin to serve; let a client start it")
     # The store takes back what is half written when the program goes.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     connection = Connection(kept, sys.stdout.buffer)
