@@ -8,6 +8,8 @@ planted bug below that makes it fail."""
 from __future__ import annotations
 
 import random
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -18,9 +20,14 @@ import pytest
 from msgspec.structs import replace
 
 import kedgeline
+from kedgeline.formats.providers.repair import Repair
 from kedgeline.model import Budget, Compaction, Plan, Span, Transcript, Turn
+from kedgeline.pipeline import compact as compaction
+from kedgeline.pipeline import draft as record
+from kedgeline.pipeline import view as viewing
 from kedgeline.pipeline.compact import compact
-from kedgeline.pipeline.job import Style
+from kedgeline.pipeline.draft import Draft, Told
+from kedgeline.pipeline.job import ConversationFlow, Job, Style
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.view import PROVIDERS, problems, view
 from kedgeline.planning import rules_for
@@ -256,3 +263,70 @@ def test_compactions_do_something(provider: str) -> None:
         done.update({one.how for one in first.plan.masked})
     short = {what: done[what] / len(own) for what in FLOORS if done[what] < FLOORS[what] * len(own)}
     assert short == {}
+
+
+def complaints(shard: int) -> list[str]:
+    """All that the properties find in a few histories."""
+    found: list[str] = []
+    for provider, transcript in histories(shard, 60):
+        found += wrong_cuts(provider, transcript)
+    for case in longer(shard, 32):
+        made = Made(case)
+        made.twice(case.transcript)
+        made.chain(case.transcript)
+        found += made.wrong
+    return found
+
+
+def test_few_histories_give_no_complaint() -> None:
+    """The ground on which bugs are planted below."""
+    assert complaints(99) == []
+
+
+def _without_bounds(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
+    return Told("word " * 20_000 if plan.folded else "")
+
+
+def _unchecked(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
+    made = record._measured(job, flow, draft)
+    return replace(made, tokens_before=record._before(job))
+
+
+def _without_thinking(turn: Turn, masked: Any) -> Turn:
+    return replace(turn, thinking="", messages=())
+
+
+BUGS: dict[str, tuple[dict[tuple[Any, str], Any], str]] = {
+    "a writer that repairs nothing": (
+        {(Repair, "round"): lambda self, said, in_flight: said},
+        "for calls|again",
+    ),
+    "a summary without bounds, and a record that takes whatever comes": (
+        {(compaction, "summary_of"): _without_bounds, (compaction, "record_of"): _unchecked},
+        "larger than before",
+    ),
+    "a budget that is exceeded in silence": (
+        {(Plan, "over_budget"): False},
+        "over the budget, and not reported",
+    ),
+    "a kept turn that loses its thinking": ({(viewing, "applied"): _without_thinking}, " changed$"),
+    "a request that is not said again": (
+        {(Repeats, "before"): lambda self, cut: ()},
+        "words are gone",
+    ),
+    "a cut between a call and its result": (
+        {
+            (Repair, "_is_whole"): lambda self, said, in_flight: True,
+            (sys.modules[__name__], "rules_for"): lambda provider: (),
+        },
+        "no call waits",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_noticed(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    places, shown = BUGS[bug]
+    for (place, name), wrong in places.items():
+        monkeypatch.setattr(place, name, wrong)
+    assert any(re.search(shown, found) for found in complaints(99))

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from kedgeline.model import Budget, Compaction, Transcript
+from kedgeline.pipeline import draft as repair
 from kedgeline.pipeline.handoff import verify
 from kedgeline.pipeline.view import PROVIDERS, said_again
 from kedgeline.tokens import overhead_tokens
@@ -93,3 +94,23 @@ def test_a_repair_of_any_history_never_makes_anything_worse(provider: str) -> No
             folded += 1
             assert wrong(transcript, budget, plain, done) == []
     assert folded
+
+
+def complaints() -> set[str]:
+    """What is wrong with the repairs of a few sessions."""
+    found: set[str] = set()
+    for seed, budget in ((31, 4), (55, 3)):
+        transcript = random_session(Random(seed), least=30)
+        plain, done = both(transcript, BUDGETS[budget])
+        found |= {*wrong(transcript, BUDGETS[budget], plain, done)}
+    return found
+
+
+def test_a_repair_without_bounds_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair, "most_room", lambda job, plan, limit: 100_000)
+    assert complaints() & {"over the target", "over the window"}
+
+
+def test_a_repair_that_counts_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair, "_counted", lambda job, best, first: best.verdict)
+    assert complaints() == {"another number of failures", "another number of repairs"}

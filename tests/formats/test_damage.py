@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kedgeline.formats import FileHead, load_format, recognise
+from kedgeline.formats import FileHead, Log, load_format, recognise
+from kedgeline.formats.records import Lines
+from kedgeline.model import Turn
 from kedgeline.pipeline.read import Reading, collect, open_source
-from tests.formats.damage import Row, complaints, drop, edited, read, session, variants
+from tests.formats.damage import EDITS, Row, complaints, drop, edited, read, session, variants
 from tests.formats.sessions import JSON_FORMATS, TEXTS
 
 ALL_FORMATS = sorted([*JSON_FORMATS, *TEXTS])
@@ -149,3 +154,84 @@ def test_a_call_or_a_result_that_is_gone_is_missed(name: str) -> None:
             damage = Reading(open_source(b"".join(row.data for row in rows)), here.format)
             collect(damage)
             assert kinds[where] in {one.kind for one in damage.log.damage}
+
+
+# The oracle would notice: readers with one fault each, and the complaint each one gets.
+
+Reader = Callable[[Lines, Log], Iterator[Turn]]
+
+
+class Faulty:
+    """A reader that does as the real one does, but for one fault."""
+
+    name = "claude-code"
+
+    def __init__(self, real: Reader, fault: Callable[[Reader, Lines, Log], Any]) -> None:
+        self._real, self._fault = real, fault
+
+    def sniff(self, head: FileHead) -> int:
+        return 3
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        yield from self._fault(self._real, lines, log)
+
+
+def forgets(read: Reader, lines: Lines, log: Log) -> Iterator[Turn]:
+    yield from read(lines, log)
+    log.damage.clear()
+
+
+def moves(read: Reader, lines: Lines, log: Log) -> Iterator[Turn]:
+    yield from read(lines, log)
+    log.damage[:] = [replace(damage, offset=damage.offset - 1) for damage in log.damage]
+
+
+def cries(read: Reader, lines: Lines, log: Log) -> Iterator[Turn]:
+    yield from read(lines, log)
+    log.damage += [replace(damage, line=0, offset=0) for damage in log.damage]
+
+
+def stops(read: Reader, lines: Lines, log: Log) -> Iterator[Turn]:
+    return read((line for line in lines if b"\0" not in line), log)
+
+
+def mistakes(read: Reader, lines: Lines, log: Log) -> Iterator[Turn]:
+    for turn in read(lines, log):
+        wide = "\ufffd" in turn.assistant_response
+        yield replace(turn, user_message=turn.assistant_response) if wide else turn
+
+
+def raises(read: Reader, lines: Lines, log: Log) -> Iterator[Turn]:
+    return read((line.decode().encode() for line in lines), log)
+
+
+FAULTS = {
+    forgets: "reported, but None",
+    moves: "begins at",
+    cries: "line 0 is sound, but",
+    stops: "is whole and was not read",
+    mistakes: "and is now 'user'",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_reader_is_noticed(fault: Any) -> None:
+    sound = session("claude-code")
+    faulty = sound._replace(format=Faulty(sound.format.read, fault))
+    every = islice(variants("claude-code"), 0, None, 5)
+    found = (said for _, rows in every for said in complaints(faulty, rows))
+    assert next((said for said in found if FAULTS[fault] in said), None) is not None
+
+
+def test_a_reader_that_raises_is_noticed() -> None:
+    sound = session("claude-code")
+    faulty = sound._replace(format=Faulty(sound.format.read, raises))
+    rows = next(rows for kind, rows in variants("claude-code") if kind == "bad_utf8")
+    with pytest.raises(UnicodeDecodeError, match="codec") as raised:
+        list(complaints(faulty, rows))
+    assert "while reading" in raised.value.__notes__[0]
+
+
+def test_all_kinds_of_damage_are_tried() -> None:
+    kinds = {kind for kind, _ in variants("codex")}
+    assert kinds == {*(edit.__name__ for edit in EDITS), "two", "cut"}

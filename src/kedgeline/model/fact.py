@@ -125,12 +125,12 @@ class ActionTaken(Fact, frozen=True, kw_only=True, tag="action_taken"):
 
 
 class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
-    """Something a repository came to: a commit, a branch, a push, a pull request, a ticket."""
+    """Something a repository came to: a commit, a branch, a push, a pull request."""
 
     what: Literal["commit", "branch", "push", "pull_request", "merge", "tag", "head"]
     """`head`: the newest line of a log, whoever made it."""
     name: str
-    """Hash, branch, URL, tag or ticket; empty for a commit whose hash was not printed."""
+    """Hash, branch, URL or tag; empty for a commit whose hash was not printed."""
     about: str = ""
     """The message's first line, or the title."""
     replaces: str = ""
